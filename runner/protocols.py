@@ -17,9 +17,9 @@ from runner.records import (
     CellResult,
     MustCite,
     Outcome,
-    Phases,
     Rubric,
     Score,
+    TokenBreakdown,
     ToolTrace,
     Verdict,
 )
@@ -115,7 +115,7 @@ class Turn:
     """What had to be done differently from what was asked, for the record."""
     estimated: bool = False
     """True if the model counts no tokens and they are estimated from characters."""
-    phases: Phases | None = None
+    phases: TokenBreakdown | None = None
     """What its tokens were of, where that is known already."""
     raw: Any = field(default=None, compare=False)
     """The provider's own content blocks, given back to it unchanged on the next turn."""
@@ -236,7 +236,7 @@ class AdoptionScorer(Protocol):
     def __call__(self, trace: ToolTrace) -> Score: ...
 
 
-class Source(Protocol):
+class LineSource(Protocol):
     """What a judge may read of a scenario's repository, at its commit."""
 
     def lines(self, path: str, line: int, end: int) -> str:
@@ -244,7 +244,7 @@ class Source(Protocol):
         ...
 
 
-Sources = Callable[[str], Source]
+OpenLineSource = Callable[[str], LineSource]
 """A scenario's id -> its source. Nothing is fetched until lines are asked for."""
 
 
@@ -265,7 +265,7 @@ class Judge(Protocol):
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         """`source`: the lines that facts cite; a judge that does without them ignores it.
 
@@ -283,7 +283,7 @@ class Comparing(Protocol):
         rubric: Rubric,
         answers: tuple[AnswerStep, AnswerStep],
         must_find: Sequence[MustCite],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Literal["first", "second", "tie"]:
         """`rubric`: of the one step. Raises NoVerdict as `judge` does."""
         ...

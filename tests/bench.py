@@ -29,7 +29,7 @@ from runner.protocols import Progress
 from runner.records import Cell, CellResult, Limits
 from runner.records.run_store import EndedAttempt, RunStore
 from runner.runs import plan
-from runner.runs.executors.local_executor import Local
+from runner.runs.executors.local_executor import LocalExecutor
 from runner.runs.prepare import prepare
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.cell_layout import INSTALL, STATE, WORKSPACE
@@ -356,7 +356,7 @@ def scoring_cost(checkout: Checkout) -> list[Figure]:
 
 def new_store(folder: Path, cells: Sequence[Cell]) -> RunStore:
     store = RunStore(folder)
-    plan.load_or_create_plan(store, plan.Wanted(cells=tuple(cells), ungated=True))
+    plan.load_or_create_plan(store, plan.RunSpec(cells=tuple(cells), ungated=True))
     return store
 
 
@@ -368,7 +368,9 @@ def run_one(prepared: PreparedRun, store: RunStore, cell: Cell) -> EndedAttempt:
         ended=lambda _: None,
         spent=lambda *_: None,
     )
-    asyncio.run(Local(jobs=1).run([[cell]], prepared, store, silent, BENCHMARKS["scenarios"]))
+    asyncio.run(
+        LocalExecutor(jobs=1).run([[cell]], prepared, store, silent, BENCHMARKS["scenarios"])
+    )
     attempt = store.counted_attempt(cell.id)
     assert attempt is not None
     return attempt

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from runner.agents.models import weights_server
 from runner.agents.models.model_settings import LocalSettings, ModelSettings
-from runner.agents.models.weights_server import located
+from runner.agents.models.weights_server import locate_weights
 from runner.catalog.catalog import LoadedScenario
 from runner.records import AnswerStep, Fact, MustCite, RubricStep, TurnedPair, digest_of
-from runner.scoring.judges.checklist.parsed_answer import Reading, facts_of
+from runner.scoring.judges.checklist.parsed_answer import ParsedAnswer, facts_of
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.local_judge import LocalJudge
 from runner.scoring.judges.nearest import Nearest
@@ -61,7 +61,7 @@ class _Step:
     def nearest(self, text: str = "") -> Nearest:
         """In the answer, or in another text."""
         answer = self.answer.model_copy(update={"text": text or self.answer.text})
-        return Nearest(Reading(self.rubric, answer, self.places))
+        return Nearest(ParsedAnswer(self.rubric, answer, self.places))
 
 
 def _passage(nearest: Nearest, fact: Fact) -> str:
@@ -152,7 +152,7 @@ def main() -> None:
 
 
 def _judge(path: str, threads: int, replies: Path | None) -> LocalJudge:
-    (name,), files = located([weights_server.PREFIX + path], _tell)
+    (name,), files = locate_weights([weights_server.PREFIX + path], _tell)
     local = LocalSettings(files=files, threads=threads, context_tokens=4096)
     settings = JudgeSettings(
         models=ModelSettings(local=local), replies=replies, environ=os.environ, log=_tell

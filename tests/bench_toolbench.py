@@ -9,7 +9,7 @@ from typing import Any
 
 from runner.benchmarks.toolbench.calls import calls_of
 from runner.benchmarks.toolbench.task_scores import score
-from runner.benchmarks.toolbench.task_scoring import Answered, Scorer
+from runner.benchmarks.toolbench.task_scoring import AnsweredTask, TaskScorer
 from runner.benchmarks.toolbench.tasks import Task, read_task
 
 TASKS = 6_000
@@ -67,10 +67,10 @@ def figures() -> list[dict[str, Any]]:
     """As fields of bench.Figure."""
     tasks = [read_task(_record(number), "", []) for number in range(TASKS)]
     answers = [_answer(number) for number in range(TASKS)]
-    scorer = Scorer()
+    scorer = TaskScorer()
     scored = _a_second(lambda task, text: score(task, calls_of(text, task.tool_names).calls))
     recorded = _a_second(
-        lambda task, text: scorer.result(Answered(task=task, trial=1, answer=text))
+        lambda task, text: scorer.result(AnsweredTask(task=task, trial=1, answer=text))
     )
     return [
         {

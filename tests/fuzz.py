@@ -36,8 +36,8 @@ from runner.records import Cell, Plan, Scorecard
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import TranscriptWriter, iter_transcript, split
 from runner.runs.importing import claude_code
-from runner.runs.importing.imported_cell import Recording, read_session
-from runner.runs.importing.texts import read_text
+from runner.runs.importing.imported_cell import ImportedTranscript, read_session
+from runner.runs.importing.texts import read_answer_file
 from runner.sandbox.base_image import RECIPE, check_images_lock
 from runner.sandbox.image_names import read_images
 from runner.scoring.adoption import runs_search
@@ -254,7 +254,7 @@ def _of_transcripts(folder: Path) -> dict[str, Reader]:
         return split(iter_transcript(path), material.SCENARIO)
 
     def imported(data: bytes) -> object:
-        recording = Recording(data=data, file="i.json", server="x", mounted="x")
+        recording = ImportedTranscript(data=data, file="i.json", server="x", mounted="x")
         events = read_session(recording, material.SCENARIO).events
         with TranscriptWriter(folder / "i.jsonl") as writer:
             for event in events:
@@ -268,11 +268,11 @@ def _of_transcripts(folder: Path) -> dict[str, Reader]:
 
     return {
         "claude code": Reader(
-            seeds=claude, read=_file_reader(folder / "c.jsonl", claude_code.read_transcript)
+            seeds=claude, read=_file_reader(folder / "c.jsonl", claude_code.read_claude_code)
         ),
         "imported cell": Reader(seeds=claude, read=imported),
         "text of any file": Reader(
-            seeds=(*claude, *ours), read=_file_reader(folder / "a.txt", read_text)
+            seeds=(*claude, *ours), read=_file_reader(folder / "a.txt", read_answer_file)
         ),
         "ground": Reader(
             seeds=(*claude, *ours, *_answers()), read=_file_reader(folder / "g.md", grounded)

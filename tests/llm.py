@@ -24,7 +24,7 @@ from pathlib import Path
 import docker
 
 from runner.agents.models.model_settings import LocalSettings, ModelSettings
-from runner.agents.models.weights_server import located, served
+from runner.agents.models.weights_server import locate_weights, served
 from runner.records import Event, Malformed, Prose, StepEnd, Thinking, ToolCall, ToolResult, Usage
 from runner.records.transcript_files import read_transcript
 from runner.sandbox.engine import connect
@@ -70,7 +70,7 @@ def main() -> int:
     if not path:
         print(f"no weights are given\n{HOW_TO_GET}", file=sys.stderr)
         return 1
-    _, files = located([f"local:{path}"], print)
+    _, files = locate_weights([f"local:{path}"], print)
     (weights,) = files.values()
     if weights.sha256 != SHA256:
         print(f"these are other weights: SHA256 {weights.sha256}\n{HOW_TO_GET}", file=sys.stderr)
@@ -121,7 +121,7 @@ def _cells(made: Checkout, path: Path, arguments: argparse.Namespace) -> Iterato
     link.symlink_to(path)
     threads = ["--threads", str(arguments.threads), "--context-tokens", str(CONTEXT_TOKENS)]
     yield _cell(made, "local", f"local:{link}", *threads)
-    names, files = located([f"local:{link}"], print)
+    names, files = locate_weights([f"local:{link}"], print)
     local = LocalSettings(files=files, threads=arguments.threads, context_tokens=CONTEXT_TOKENS)
     environ = {name: value for name, value in os.environ.items() if name not in KEYS}
     with served(names, ModelSettings(local=local), environ, print) as up:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from runner.sandbox.session import Connection, ServerSession, session_over
+from runner.sandbox.session import ServerConnection, ServerSession, session_over
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from tests.helpers import PATIENCE_SEC
@@ -66,7 +66,7 @@ async def local_server(
     )
     server_log = log or ServerLog(stderr=StderrFile(None))
     stream = LocalStream(process)
-    connection = Connection(
+    connection = ServerConnection(
         stream=stream, how_it_ended=stream.how_it_ended, require_at_work=stream.require_at_work
     )
     async with session_over(connection, server_log, timeout_sec) as session:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runner.servers.tool_answers import answers_in, is_refusal, says_busy
+from runner.servers.tool_answers import is_refusal, says_busy, values_in_answer
 
 
 @pytest.mark.parametrize(
@@ -26,25 +26,25 @@ from runner.servers.tool_answers import answers_in, is_refusal, says_busy
     ],
 )
 def test_a_key_of_an_answer_is_found(text: str, structured: Any, key: str, value: object) -> None:
-    assert answers_in(text, structured)[key] == value
+    assert values_in_answer(text, structured)[key] == value
 
 
 def test_one_handle_has_one_name() -> None:
-    assert answers_in("Opened repository with ID: repo_1") == {"id": "repo_1"}
+    assert values_in_answer("Opened repository with ID: repo_1") == {"id": "repo_1"}
 
 
 @pytest.mark.parametrize(
     "text", ["", "The index holds 7 files.", "[1, 2]", '{"a": [1], "b": null, "c": true}']
 )
 def test_prose_and_lists_hold_no_key(text: str) -> None:
-    assert answers_in(text) == {}
+    assert values_in_answer(text) == {}
 
 
 def test_an_answer_of_a_million_keys_and_of_long_texts_is_bounded() -> None:
     keys = {f"key{number}": "x" for number in range(10_000)}
-    assert len(answers_in(json.dumps(keys))) == 200
-    assert answers_in(json.dumps({"body": "x" * 10_000})) == {}
-    assert answers_in("[" * 100_000) == {}
+    assert len(values_in_answer(json.dumps(keys))) == 200
+    assert values_in_answer(json.dumps({"body": "x" * 10_000})) == {}
+    assert values_in_answer("[" * 100_000) == {}
 
 
 def test_a_server_that_is_at_its_index_says_so_in_a_short_answer() -> None:
@@ -68,5 +68,5 @@ def test_an_error_that_is_not_marked_as_one_is_known_by_what_it_says() -> None:
 
 
 def test_the_only_object_of_a_list_is_what_its_key_stands_for_and_of_two_neither_is() -> None:
-    assert answers_in('{"repos": [{"repo": "local/app"}]}') == {"repos.repo": "local/app"}
-    assert answers_in('{"repos": [{"repo": "a"}, {"repo": "b"}]}') == {}
+    assert values_in_answer('{"repos": [{"repo": "local/app"}]}') == {"repos.repo": "local/app"}
+    assert values_in_answer('{"repos": [{"repo": "a"}, {"repo": "b"}]}') == {}

@@ -42,7 +42,7 @@ from runner.records.transcript_files import TranscriptWriter
 from runner.repositories.repository import fetch_source
 from runner.runs.audit import Audit, with_cards
 from runner.runs.prepare import BENCHMARK
-from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
+from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.support.errors import FairtrialError
 from tests.anchors.material import FarAway
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
@@ -149,8 +149,8 @@ def planned(checkout: Checkout, name: str = "small") -> tuple[Cell, ...]:
     """A cell of the scenario for each of SERVERS."""
     small = checkout.scenario(name)
     pin = read_repos_lock(checkout.root)[small.scenario.repository.label]
-    arms = {"shell": Arm(name="shell", spec=None, volume=None, digest="1" * 64)}
-    arms["good"] = Arm(name="good", spec=server("good"), volume="v", digest="2" * 64)
+    arms = {"shell": PreparedArm(name="shell", spec=None, volume=None, digest="1" * 64)}
+    arms["good"] = PreparedArm(name="good", spec=server("good"), volume="v", digest="2" * 64)
     ground = PreparedScenario(scenario=small.scenario, image="w", base_image="sha256:0", pin=pin)
     prepared = PreparedRun(
         engine_url=None,

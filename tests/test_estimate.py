@@ -13,7 +13,11 @@ from typing import Any
 import pytest
 
 from runner.agents.spending import Spending
-from runner.benchmarks.scenarios.scenario_estimate import ASSUMED_SD, Asked, estimate
+from runner.benchmarks.scenarios.scenario_estimate import (
+    ASSUMED_SD,
+    EstimateRequest,
+    estimate_scenarios,
+)
 from runner.catalog.catalog import load_catalog
 from runner.records import Price, PriceList
 from runner.records.run_store import LoadedCell, RunStore
@@ -27,7 +31,7 @@ PRICE = Price(input=10.0, cache_write=20.0, cache_read=1.0, output=100.0)
 PRICES = PriceList(date="2026-01-31", models={MODEL: PRICE})
 
 
-def asked(**changes: Any) -> Asked:
+def asked(**changes: Any) -> EstimateRequest:
     plain: dict[str, Any] = {
         "scenarios": SIX,
         "servers": ["shell", "mcp-ripgrep"],
@@ -36,7 +40,7 @@ def asked(**changes: Any) -> Asked:
         "jobs": 1,
         "spending": Spending(prices=PriceList(date="2026-01-31", models={})),
     }
-    return Asked(**{**plain, **changes})
+    return EstimateRequest(**{**plain, **changes})
 
 
 def keep(folder: Path, cells: list[LoadedCell]) -> None:
@@ -52,7 +56,7 @@ def keep(folder: Path, cells: list[LoadedCell]) -> None:
 
 
 def test_a_model_nobody_has_measured_has_ceilings_and_no_likely_figures(tmp_path: Path) -> None:
-    estimated = estimate(asked(), CATALOG, tmp_path)
+    estimated = estimate_scenarios(asked(), CATALOG, tmp_path)
     (model,) = estimated.models
     budgets = [CATALOG.scenarios[name].scenario.budget for name in SIX]
     assert model.cells == 6 * 2 * 3
@@ -105,7 +109,7 @@ def told_apart() -> int:
 
 def test_more_jobs_than_blocks_make_nothing_faster(tmp_path: Path) -> None:
     def hours(jobs: int) -> float:
-        (model,) = estimate(asked(trials=1, jobs=jobs), CATALOG, tmp_path).models
+        (model,) = estimate_scenarios(asked(trials=1, jobs=jobs), CATALOG, tmp_path).models
         return model.at_most.hours
 
     assert hours(6) == pytest.approx(hours(1) / 6)
@@ -115,7 +119,7 @@ def test_more_jobs_than_blocks_make_nothing_faster(tmp_path: Path) -> None:
 def test_earlier_cells_of_the_model_say_what_is_likely(tmp_path: Path) -> None:
     keep(tmp_path / "before", [measured(cell("alpha"), 0.5), measured(cell("beta"), 0.5)])
     spending = Spending(prices=PRICES)
-    (model,) = estimate(asked(spending=spending, jobs=2), CATALOG, tmp_path).models
+    (model,) = estimate_scenarios(asked(spending=spending, jobs=2), CATALOG, tmp_path).models
     assert model.earlier_cells == 2
     assert model.likely is not None
     assert model.likely.tokens == 36 * 9_000
@@ -128,20 +132,22 @@ def test_earlier_cells_of_the_model_say_what_is_likely(tmp_path: Path) -> None:
 def test_a_run_of_another_version_is_no_reason_to_refuse(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "plan.json").write_text('{"version": 0}')
-    assert estimate(asked(), CATALOG, tmp_path).models[0].likely is None
+    assert estimate_scenarios(asked(), CATALOG, tmp_path).models[0].likely is None
 
 
 def test_caps_bound_the_ceiling(tmp_path: Path) -> None:
     capped = Spending(prices=PRICES, cell_usd=0.5)
-    (model,) = estimate(asked(spending=capped), CATALOG, tmp_path).models
+    (model,) = estimate_scenarios(asked(spending=capped), CATALOG, tmp_path).models
     assert model.at_most.usd == pytest.approx(36 * 0.5)
-    (model,) = estimate(asked(spending=replace(capped, run_usd=3.0)), CATALOG, tmp_path).models
+    (model,) = estimate_scenarios(
+        asked(spending=replace(capped, run_usd=3.0)), CATALOG, tmp_path
+    ).models
     assert model.at_most.usd == 3.0
 
 
 def test_a_pair_that_is_left_out_is_not_counted(tmp_path: Path) -> None:
     servers = ["shell", *CATALOG.servers]
-    (model,) = estimate(asked(servers=servers, trials=1), CATALOG, tmp_path).models
+    (model,) = estimate_scenarios(asked(servers=servers, trials=1), CATALOG, tmp_path).models
     planned = 0
     for name in SIX:
         repository = CATALOG.scenarios[name].scenario.repository.label
@@ -152,10 +158,10 @@ def test_a_pair_that_is_left_out_is_not_counted(tmp_path: Path) -> None:
 
 
 def test_the_smallest_difference_needs_enough_scenarios(tmp_path: Path) -> None:
-    few = estimate(asked(scenarios=SIX[:5]), CATALOG, tmp_path)
+    few = estimate_scenarios(asked(scenarios=SIX[:5]), CATALOG, tmp_path)
     assert few.smallest_difference is None
     assert "6 scenarios are the least" in "\n".join(few.lines())
-    six = estimate(asked(), CATALOG, tmp_path)
+    six = estimate_scenarios(asked(), CATALOG, tmp_path)
     assert (six.sd, six.sd_is_assumed) == (ASSUMED_SD, True)
     assert six.smallest_difference == pytest.approx(0.1425, abs=0.001)
 
@@ -165,7 +171,7 @@ def test_earlier_runs_say_how_far_scenarios_differ(tmp_path: Path) -> None:
     for name, gain in [("alpha", 0.0), ("beta", 0.1), ("gamma", 0.2)]:
         cells += [measured(cell(name), 0.5), measured(cell(name, "codegraph"), 0.5 + gain)]
     keep(tmp_path / "before", cells)
-    estimated = estimate(asked(), CATALOG, tmp_path)
+    estimated = estimate_scenarios(asked(), CATALOG, tmp_path)
     assert not estimated.sd_is_assumed
     assert estimated.sd == pytest.approx(0.1)
 

@@ -15,7 +15,7 @@ from runner.records import Cell, OutcomeKind, Plan, digest_of
 from runner.records.run_store import RunStore
 from runner.runs.plan import (
     PASS_AT,
-    Wanted,
+    RunSpec,
     blocks_of,
     draw_blocks,
     load_or_create_plan,
@@ -85,8 +85,8 @@ def test_a_block_without_some_server_holds_the_others() -> None:
 # --- the plan -----------------------------------------------------------------------------------
 
 
-def wanted(**changes: object) -> Wanted:
-    return replace(Wanted(cells=cells(), ungated=True), **changes)  # type: ignore[arg-type]
+def wanted(**changes: object) -> RunSpec:
+    return replace(RunSpec(cells=cells(), ungated=True), **changes)  # type: ignore[arg-type]
 
 
 def test_the_plan_records_seed_order_and_what_passes(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def end(store: RunStore, item: Cell, kind: OutcomeKind) -> None:
 def test_a_broken_cell_is_run_again_and_what_is_measured_is_not(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "r")
     planned = cells(["one", "two", "three"], trials=1)
-    load_or_create_plan(store, Wanted(cells=planned, ungated=True, seed=7))
+    load_or_create_plan(store, RunSpec(cells=planned, ungated=True, seed=7))
     by_place = {(item.scenario, item.server): item for item in planned}
     for place, item in by_place.items():
         kind: OutcomeKind = "sandbox_failed" if place == ("one", "b") else "answered"

@@ -26,7 +26,7 @@ from runner.records import (
     Scored,
 )
 from runner.records.transcript_files import split
-from runner.runs.importing.imported_cell import Recording, Session, read_session
+from runner.runs.importing.imported_cell import ImportedTranscript, Session, read_session
 from runner.scoring import FAIRNESS, statistics
 from runner.scoring.efficiency import efficiency
 from runner.scoring.judges import open_judge
@@ -92,7 +92,7 @@ def cell(shared_data: Path, root: Path, repository: str, arm: str) -> Published:
     folder = published / "results" / arm / repository
     server = "shell" if arm == "baseline" else arm
     data = (folder / "transcript.json").read_bytes()
-    recording = Recording(data=data, file="transcript.json", server=server, mounted=arm)
+    recording = ImportedTranscript(data=data, file="transcript.json", server=server, mounted=arm)
     return Published(
         scenario=scenario,
         session=read_session(recording, scenario),

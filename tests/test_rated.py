@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from runner.cli.main import main
-from runner.scoring.ratings_file import Among, Beside, Columns, read_ratings, report_of
+from runner.scoring.ratings_file import Among, Columns, RaterAgreement, read_ratings, report_of
 from runner.support.errors import FairtrialError
 
 
@@ -29,7 +29,7 @@ def fairtrial(*arguments: object) -> int:
     return int(stopped.value.code or 0)
 
 
-def beside(path: Path, *people: str) -> tuple[Beside, ...]:
+def beside(path: Path, *people: str) -> tuple[RaterAgreement, ...]:
     return report_of(read_ratings(path, Columns(people=people))).beside
 
 

@@ -15,8 +15,8 @@ from runner.benchmarks.agentbench.testbed import testbed
 from runner.catalog.catalog import LoadedServer, load_catalog
 from runner.records import Canary, Limits, McpCall, ServerSpec, digest_of
 from runner.report.card import card_text
-from runner.sandbox.tree_volume import ensure_lent, lent
-from runner.servers.definition_rules import private_in_cell, problems
+from runner.sandbox.tree_volume import ensure_tree_volumes, lent
+from runner.servers.definition_rules import definition_problems, private_in_cell
 from runner.servers.examine import check_server
 from runner.servers.image import find_image, require_image
 from runner.servers.lock_checks import lock_remarks
@@ -57,8 +57,8 @@ def test_an_image_needs_no_command_and_anything_else_does() -> None:
 def test_what_only_a_server_in_the_cell_can_have_is_a_problem(
     changes: dict[str, Any], message: str
 ) -> None:
-    assert problems(image_spec(), "x") == []
-    (found,) = problems(image_spec(**changes), "x")
+    assert definition_problems(image_spec(), "x") == []
+    (found,) = definition_problems(image_spec(**changes), "x")
     assert message in found.message
 
 
@@ -145,7 +145,7 @@ def test_the_doctor_says_what_it_cannot_see_of_an_image_and_counts_the_rest(
     ):
         spec = image_spec(image=f"own@{image}", command=(), canaries=(canary,))
         installed = require_image(engine, f"own@{image}", where="own")
-        ensure_lent(engine, workspace)
+        ensure_tree_volumes(engine, workspace)
         try:
             card = anyio.run(_check, engine, spec, installed, workspace)
         finally:

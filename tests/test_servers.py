@@ -26,7 +26,12 @@ from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers import examine
-from runner.servers.definition_rules import fill, launch, pick_canary, problems
+from runner.servers.definition_rules import (
+    definition_problems,
+    fill_placeholders,
+    launch,
+    pick_canary,
+)
 from runner.servers.examine import (
     POLL_SEC,
     CanaryResult,
@@ -53,7 +58,7 @@ FLASK = "pypi:flask==3.1.2"
 
 
 def test_placeholders_are_replaced_at_any_depth_and_other_braces_are_left() -> None:
-    filled = fill(
+    filled = fill_placeholders(
         {"a": ["{workspace}/src", {"b": "{state}"}], "c": '{"x": 1} ${HOME} {other}', "n": 1}
     )
     assert filled == {
@@ -84,7 +89,7 @@ def test_a_file_or_private_folder_that_leaves_its_place_is_a_problem() -> None:
     bad = spec_of(
         files={"/etc/passwd": "", "../x": "", "ok/x.json": ""}, private=("/tmp", ".", ".index")
     )
-    assert [p.message.split("'")[1] for p in problems(bad, "server.yaml")] == [
+    assert [p.message.split("'")[1] for p in definition_problems(bad, "server.yaml")] == [
         "/etc/passwd",
         "../x",
         "/tmp",
@@ -117,16 +122,16 @@ BY_HANDLE = Canary(
 def test_an_answer_that_no_warm_up_call_can_have_given_yet_is_a_problem(
     warm_up: tuple[WarmUp, ...], place: str
 ) -> None:
-    (found,) = problems(spec_of(warm_up=warm_up, canaries=(BY_HANDLE,)), "server.yaml")
+    (found,) = definition_problems(spec_of(warm_up=warm_up, canaries=(BY_HANDLE,)), "server.yaml")
     assert found.where == f"server.yaml {place}"
     assert found.message.startswith("{answer.repo_id}: no warm-up call is made before it: add a")
 
 
 def test_a_handle_may_follow_a_call_and_may_not_be_what_a_canary_looks_for() -> None:
     steps = (OPEN, WarmUp(call=BY_HANDLE.call))
-    assert problems(spec_of(warm_up=steps, canaries=(BY_HANDLE,)), "server.yaml") == []
+    assert definition_problems(spec_of(warm_up=steps, canaries=(BY_HANDLE,)), "server.yaml") == []
     echo = BY_HANDLE.model_copy(update={"contains": "{answer.repo_id}"})
-    (found,) = problems(spec_of(warm_up=steps, canaries=(echo,)), "server.yaml")
+    (found,) = definition_problems(spec_of(warm_up=steps, canaries=(echo,)), "server.yaml")
     assert found.where == "server.yaml canaries[0].contains"
 
 
@@ -149,7 +154,7 @@ def test_the_six_servers_are_shipped() -> None:
 def test_a_shipped_server_is_whole_and_has_a_canary_that_shows_a_line(folder: Path) -> None:
     spec = read_server(folder).spec
     assert spec.name == folder.name
-    assert problems(spec, str(folder)) == []
+    assert definition_problems(spec, str(folder)) == []
     assert launch(spec).argv
     canary = pick_canary(spec, FLASK)
     passed = CanaryResult(passed=True, wanted=canary.contains, text=canary.contains, wall_sec=0)

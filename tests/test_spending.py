@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runner.agents.spending import Account, Spending, price_of, read_prices
-from runner.agents.token_breakdown import apportion, phases_of
+from runner.agents.token_breakdown import apportion, token_breakdown
 from runner.agents.tools import SHELL_SPEC
 from runner.agents.usage import UsageTotals
 from runner.protocols import Call, Message, Result, ToolMessage, Turn, UserMessage
@@ -216,7 +216,7 @@ def test_a_turns_tokens_are_told_apart_by_what_they_were_of() -> None:
     answered = turn(
         text="a" * 80, input_tokens=900, cache_read_tokens=100, output_tokens=60, thinking_tokens=40
     )
-    phases = phases_of("s" * 100, conversation, [SHELL_SPEC], answered)
+    phases = token_breakdown("s" * 100, conversation, [SHELL_SPEC], answered)
     given = phases.prompts + phases.schemas + phases.results + phases.replies
     assert given == 1000
     assert phases.results > phases.prompts > phases.replies > 0

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from runner.agents.models.wire import load_json
-from runner.agents.text_tool_calls import Reading, WrittenCalls, constrained, listed, unfenced
+from runner.agents.text_tool_calls import ParsedReply, TextToolCalls, constrained, listed, unfenced
 from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import canonical_json
 
@@ -77,7 +77,7 @@ def _plain(definition: Any) -> dict[str, Any]:
     return {"type": kind}
 
 
-class JsonActions(WrittenCalls):
+class JsonActions(TextToolCalls):
     """protocols.Model, around one that can be held to a schema."""
 
     async def ask(
@@ -92,24 +92,24 @@ class JsonActions(WrittenCalls):
         model = constrained(self.model)
         return await model.constrained_turn(prompt, asked, schema(tools), timeout_sec=timeout_sec)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> ParsedReply:
         try:
             # Where a server ignores the schema, as llama.cpp does behind the Messages API.
             action = load_json(unfenced(text))
         except ValueError as error:
-            return Reading(problem=f"it is not JSON: {error}")
+            return ParsedReply(problem=f"it is not JSON: {error}")
         if not isinstance(action, dict):
-            return Reading(problem="it is no JSON object")
+            return ParsedReply(problem="it is no JSON object")
         tool, arguments = action.get("tool"), action.get("arguments", {})
         if not isinstance(tool, str) or not isinstance(arguments, dict):
-            return Reading(problem='"tool" is no text, or "arguments" no object')
+            return ParsedReply(problem='"tool" is no text, or "arguments" no object')
         thought = str(action.get("thought", ""))
         if tool != ANSWER:
-            return Reading(thinking=thought, calls=((tool, arguments),))
+            return ParsedReply(thinking=thought, calls=((tool, arguments),))
         answer = str(action.get("answer", "")).strip()
         if not answer:
-            return Reading(problem='the tool is "answer" and the answer is empty')
-        return Reading(thinking=thought, answer=answer)
+            return ParsedReply(problem='the tool is "answer" and the answer is empty')
+        return ParsedReply(thinking=thought, answer=answer)
 
 
 def _shown(conversation: Sequence[Message]) -> Iterator[Message]:

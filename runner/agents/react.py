@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from runner.agents.models.wire import load_json
-from runner.agents.text_tool_calls import Reading, WrittenCalls, listed, unfenced
+from runner.agents.text_tool_calls import ParsedReply, TextToolCalls, listed, unfenced
 from runner.protocols import Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import canonical_json
 
@@ -34,7 +34,7 @@ What you know, what is missing, and what you do about it.
 _PARTS = ("reasoning", "tool_calls", "answer")
 
 
-class React(WrittenCalls):
+class React(TextToolCalls):
     """protocols.Model, around one that need not know of tools."""
 
     async def ask(
@@ -50,22 +50,22 @@ class React(WrittenCalls):
         asked = [UserMessage(text=history)]
         return await self.model.turn(prompt, asked, (), timeout_sec=timeout_sec)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> ParsedReply:
         """`<reasoning>a</reasoning><tool_calls>[]</tool_calls><answer>b</answer>` -> a, none, b."""
         parts = {name: _between(text, name) for name in _PARTS}
         if parts["tool_calls"] is None and parts["answer"] is None:
-            return Reading(problem="it has neither <tool_calls> nor <answer>")
+            return ParsedReply(problem="it has neither <tool_calls> nor <answer>")
         calls: list[tuple[str, dict[str, Any]]] = []
         try:
             calls = list(_calls(parts["tool_calls"] or "[]"))
         except ValueError as error:
-            return Reading(problem=f"<tool_calls> cannot be read: {error}")
+            return ParsedReply(problem=f"<tool_calls> cannot be read: {error}")
         answer = parts["answer"] or ""
         if not calls and not answer:
-            return Reading(problem="it has no calls and an empty <answer>")
+            return ParsedReply(problem="it has no calls and an empty <answer>")
         # An answer beside calls was written before their results: it is no answer yet.
         said = parts["reasoning"] or ""
-        return Reading(thinking=said, calls=tuple(calls), answer="" if calls else answer)
+        return ParsedReply(thinking=said, calls=tuple(calls), answer="" if calls else answer)
 
 
 def _between(text: str, tag: str) -> str | None:

@@ -150,7 +150,7 @@ class Account:
 
 def purse_for(
     models: Sequence[str], prices: Path | None, cap_usd: float | None, spent_usd: float = 0.0
-) -> Purse:
+) -> JudgeBudget:
     """What judges that are models may cost. Raises FairtrialError for a cap that could not hold."""
     listed = read_prices(prices)
     priced = {}
@@ -161,7 +161,7 @@ def purse_for(
         elif cap_usd is not None:
             raise _no_cap(model)
     left_usd = None if cap_usd is None else cap_usd - spent_usd
-    return Purse(priced=priced, left_usd=left_usd)
+    return JudgeBudget(priced=priced, left_usd=left_usd)
 
 
 def _no_cap(model: str) -> FairtrialError:
@@ -173,7 +173,7 @@ def _no_cap(model: str) -> FairtrialError:
 
 
 @dataclass(kw_only=True)
-class Purse:
+class JudgeBudget:
     """What judges that are models may still cost, and what they have cost since it was opened."""
 
     priced: dict[str, Price] = field(default_factory=dict)

@@ -43,7 +43,7 @@ class RecordedModel(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ParsedReply:
     """What a reply says, once it has been read."""
 
     thinking: str = ""
@@ -54,7 +54,7 @@ class Reading:
     """What is wrong with its form, as the model is told; empty if nothing is."""
 
 
-class WrittenCalls(ABC):
+class TextToolCalls(ABC):
     """protocols.Model, around another one."""
 
     def __init__(self, model: Model) -> None:
@@ -81,7 +81,7 @@ class WrittenCalls(ABC):
             return reply
         return self._as_turn(reply, self.read(reply.text))
 
-    def _as_turn(self, reply: Turn, reading: Reading) -> Turn:
+    def _as_turn(self, reply: Turn, reading: ParsedReply) -> Turn:
         thinking = "\n".join(filter(None, [reply.thinking, reading.thinking]))
         if reading.problem:
             problem = reading.problem
@@ -113,7 +113,7 @@ class WrittenCalls(ABC):
         """The model's reply, as it wrote it."""
 
     @abstractmethod
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> ParsedReply:
         """What a reply says."""
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
-from runner.records import Phases, canonical_json
+from runner.records import TokenBreakdown, canonical_json
 
 
-def phases_of(
+def token_breakdown(
     system: str, conversation: Sequence[Message], tools: Sequence[ToolSpec], turn: Turn
-) -> Phases:
+) -> TokenBreakdown:
     """`conversation`: what the model was given, the turn itself left out.
 
     Providers count input as a whole; it is shared out by characters.
@@ -25,7 +25,7 @@ def phases_of(
             case Turn():
                 shown["replies"] += sum(_written(message).values())
     given = apportion(turn.input_tokens + turn.cache_read_tokens, shown)
-    return Phases(estimated=True, **given, **_output(turn))
+    return TokenBreakdown(estimated=True, **given, **_output(turn))
 
 
 def _output(turn: Turn) -> dict[str, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from runner.agents.prompt import FINAL, SYSTEM, malformed
-from runner.agents.token_breakdown import phases_of
+from runner.agents.token_breakdown import token_breakdown
 from runner.agents.tools import ToolOutcome, Tools
 from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Call, Message, Model, Result, ToolMessage, Turn, UserMessage
@@ -30,7 +30,7 @@ from runner.records import (
 )
 
 
-class Asked(Protocol):
+class Assignment(Protocol):
     """What a conversation is about: a scenario, or whatever else has steps and a budget."""
 
     @property
@@ -44,7 +44,7 @@ class Conversation:
     """One cell's conversation. `record` gets every event as it happens."""
 
     model: Model
-    scenario: Asked
+    scenario: Assignment
     toolbox: Tools
     record: Callable[[Event], None]
     totals: UsageTotals = field(default_factory=UsageTotals)
@@ -146,7 +146,7 @@ class Conversation:
         wall_sec = time.monotonic() - started
         phases = turn.phases
         if phases is None:
-            phases = phases_of(self._system(), self.messages, self.toolbox.specs, turn)
+            phases = token_breakdown(self._system(), self.messages, self.toolbox.specs, turn)
         self.messages.append(turn)
         self.totals.add_turn(turn, wall_sec)
         for note in turn.notes:

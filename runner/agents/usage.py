@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from runner.agents.spending import Account
 from runner.protocols import Turn
-from runner.records import Budget, Outcome, Phases, Price, Usage
+from runner.records import Budget, Outcome, Price, TokenBreakdown, Usage
 
 
 @dataclass(kw_only=True)
@@ -70,7 +70,7 @@ class UsageTotals:
 
 
 def usage_of(
-    turn: Turn, step: int, number: int, wall_sec: float, phases: Phases | None = None
+    turn: Turn, step: int, number: int, wall_sec: float, phases: TokenBreakdown | None = None
 ) -> Usage:
     """What a turn took, for the record. `number`: the turn's within its step."""
     return Usage(

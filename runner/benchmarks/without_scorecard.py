@@ -20,7 +20,7 @@ from runner.records import (
     Scorecard,
     Step,
     TaskFingerprint,
-    Unit,
+    UnitInterval,
     Usage,
     digest_of,
     parse_json,
@@ -93,7 +93,7 @@ def spending_input(prepared: PreparedRun, model: str) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class OneStep:
-    """tool_calling.Asked: what is put to a model in one message."""
+    """tool_calling.Assignment: what is put to a model in one message."""
 
     steps: tuple[Step]
     budget: Budget
@@ -153,9 +153,9 @@ def spent_on(cells: Iterable[Cell], model: str, store: RunStore, run: LoadedRun)
 class Rate(Record):
     """A share or a mean, with its 95 % interval; None where there is nothing to take it of."""
 
-    value: Unit | None
-    low: Unit | None = None
-    high: Unit | None = None
+    value: UnitInterval | None
+    low: UnitInterval | None = None
+    high: UnitInterval | None = None
 
 
 def rate_of(trials: Iterable[Sequence[float]]) -> Rate:

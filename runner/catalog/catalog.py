@@ -36,18 +36,18 @@ from runner.records import (
     read_text,
 )
 from runner.servers.definition_rules import LOCK_FILES
-from runner.servers.definition_rules import problems as launch_problems
+from runner.servers.definition_rules import definition_problems as launch_problems
 from runner.support.errors import CatalogError, FairtrialError, Problem
 
 SHELL = "shell"
 """The baseline arm: built in, no folder, no command."""
 HELD_OUT = "held-out"
-IMPORTED = "imported"
-APART = frozenset({HELD_OUT, IMPORTED})
+IMPORTED_SCENARIOS = "imported"
+APART = frozenset({HELD_OUT, IMPORTED_SCENARIOS})
 """Suites that no run takes unasked."""
 TESTBED = "testbed"
 """images/servers/testbed/: MCP-AgentBench's servers, which no scenario is measured with."""
-TURNED = "turned.yaml"
+TURNED_FILE = "turned.yaml"
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
 _ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes", "substitutes"})
@@ -317,16 +317,16 @@ def _text(path: Path) -> str:
     return read_text(path, where=_where(path), limit_bytes=MAX_FILE_BYTES)
 
 
-Texts = dict[str, str]
+FileTexts = dict[str, str]
 """Path from the checkout's top -> the text that was read there, once."""
 
 
-def _noted(path: Path, texts: Texts) -> str:
+def _noted(path: Path, texts: FileTexts) -> str:
     texts[_where(path)] = text = _text(path)
     return text
 
 
-def _digests(texts: Texts) -> dict[str, str]:
+def _digests(texts: FileTexts) -> dict[str, str]:
     # As anchors.frozen digests a file: CRLF line ends hold the same text.
     return {
         where: hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
@@ -334,7 +334,7 @@ def _digests(texts: Texts) -> dict[str, str]:
     }
 
 
-def _record(path: Path, record: type[R], problems: list[Problem], texts: Texts) -> R | None:
+def _record(path: Path, record: type[R], problems: list[Problem], texts: FileTexts) -> R | None:
     with _collected(problems):
         return parse_yaml(_noted(path, texts), record, where=_where(path))
     return None
@@ -357,11 +357,11 @@ def _unknown_files(folder: Path, known: Collection[str]) -> Iterator[Problem]:
 def _read_scenario(folder: Path) -> LoadedScenario:
     suite = folder.parent.name
     problems = list(_unknown_files(folder, _scenario_files(suite)))
-    texts: Texts = {}
+    texts: FileTexts = {}
     scenario = _record(folder / "scenario.yaml", Scenario, problems, texts)
     rubric = _record(folder / "rubric.yaml", Rubric, problems, texts)
     reference: tuple[str, ...] = ()
-    turned = _read_turned(folder / TURNED, problems, texts)
+    turned = _read_turned(folder / TURNED_FILE, problems, texts)
     if scenario:
         problems += _scenario_problems(folder, scenario)
         problems += _turned_problems(folder, scenario, turned)
@@ -383,7 +383,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
 
 
 def _scenario_files(suite: str) -> frozenset[str]:
-    files = frozenset({"scenario.yaml", "rubric.yaml", "reference", TURNED})
+    files = frozenset({"scenario.yaml", "rubric.yaml", "reference", TURNED_FILE})
     # Anywhere else grades would look as if somebody went by them.
     if suite == HELD_OUT:
         files |= {"transcripts", "gold_scores.json"}
@@ -425,7 +425,7 @@ def _without_facts(step: RubricStep) -> list[str]:
     return [name for name, criterion in step.criteria.items() if not criterion.facts]
 
 
-def _read_turned(path: Path, problems: list[Problem], texts: Texts) -> tuple[TurnedPair, ...]:
+def _read_turned(path: Path, problems: list[Problem], texts: FileTexts) -> tuple[TurnedPair, ...]:
     """None where there is no such file: a scenario can be measured with before it has pairs."""
     if not path.exists():
         return ()
@@ -442,10 +442,12 @@ def _turned_problems(
     for index, pair in enumerate(turned):
         if pair.step not in names:
             message = f"is {pair.step!r}; the scenario's steps are {names}"
-            yield Problem(where=f"{_where(folder / TURNED)} pairs[{index}].step", message=message)
+            yield Problem(
+                where=f"{_where(folder / TURNED_FILE)} pairs[{index}].step", message=message
+            )
 
 
-def _read_reference(folder: Path, scenario: Scenario, texts: Texts) -> tuple[str, ...]:
+def _read_reference(folder: Path, scenario: Scenario, texts: FileTexts) -> tuple[str, ...]:
     if scenario.unreviewed and not folder.exists():
         return ()
     names = [f"{number}.md" for number in range(1, len(scenario.steps) + 1)]

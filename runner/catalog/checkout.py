@@ -20,7 +20,7 @@ from runner.catalog.commit_lines import CommitLines
 from runner.catalog.locks import pins_of, read_repos_lock, write_locks, write_project_locks
 from runner.catalog.project import require_locked
 from runner.grounding.commit_files import GitFiles
-from runner.protocols import Log, Source
+from runner.protocols import LineSource, Log
 from runner.records import Limits, RepoPin
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
@@ -172,8 +172,8 @@ class Checkout:
             self._files[loaded.scenario.id] = GitFiles(repository.path, repository.commit)
         return self._files[loaded.scenario.id]
 
-    def source(self, scenario: str) -> Source:
-        """protocols.Sources: the lines of a scenario's commit, fetched when one is asked for."""
+    def source(self, scenario: str) -> LineSource:
+        """protocols.OpenLineSource: the lines of a scenario's commit, fetched when asked for."""
         return CommitLines(lambda: self.files(self.scenario(scenario)))
 
     @cached_property

@@ -9,7 +9,7 @@ from runner.support.errors import NoVerdict
 
 
 class CommitLines:
-    """protocols.Source."""
+    """protocols.LineSource."""
 
     def __init__(self, open_files: Callable[[], Files]) -> None:
         """`open_files` is called when lines are first asked for: most judges ask for none."""

@@ -18,11 +18,11 @@ from runner.records import (
     read_text,
 )
 from runner.records.run_store import write_whole
-from runner.repositories.archives import Npm
+from runner.repositories.archives import RunNpm
 from runner.repositories.local_labels import open_source
 from runner.support.errors import CatalogError, LockError, Problem
 
-HARNESS = 2
+HARNESS_VERSION = 2
 """Raise it by hand if the harness treats a cell in a way that could change its outcome.
 
 Its cells are then other cells.
@@ -33,7 +33,7 @@ MAX_LOCK_BYTES = 16 * 1024 * 1024
 
 
 def harness_digest() -> str:
-    return digest_of({"harness": HARNESS})
+    return digest_of({"harness": HARNESS_VERSION})
 
 
 # --- repos.lock -----------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
     cache: Path,
     environ: Mapping[str, str] | None = None,
     check: bool = False,
-    npm: Npm | None = None,
+    npm: RunNpm | None = None,
 ) -> list[str]:
     """Pin every repository and the base image; returns what changed, a line each.
 
@@ -110,7 +110,7 @@ def pins_of(
     project: Path,
     cache: Path,
     environ: Mapping[str, str] | None = None,
-    npm: Npm | None = None,
+    npm: RunNpm | None = None,
 ) -> dict[str, RepoPin]:
     """Source label -> what its repository is now, fetched where it is not in the cache."""
     pins: dict[str, RepoPin] = {}

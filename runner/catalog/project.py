@@ -10,7 +10,7 @@ from pathlib import Path
 from runner.records import canonical_json, load_json
 from runner.records.run_store import write_whole
 from runner.support.errors import AnchorsDrifted, Drift, FairtrialError, LockError
-from runner.support.tree_digest import compare, digest_of_file, digest_tree
+from runner.support.tree_digest import digest_of_file, digest_tree, file_changes
 
 PROJECT_LOCK = "locks/project.lock"
 """SHA256 of every file under a project's scenarios/ and images/servers/. It marks the folder."""
@@ -21,7 +21,7 @@ TAKE = "look at the difference; `fairtrial lock` takes it, --ungated goes on wit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Places:
+class ProjectPaths:
     """Where one call of the command reads and writes."""
 
     shipped: Path
@@ -34,18 +34,18 @@ class Places:
     """The folder that the command works in: runs/ lies there."""
 
 
-def find_places(top: Path, caches: Path) -> Places:
+def find_places(top: Path, caches: Path) -> ProjectPaths:
     """`top`: a checkout, a project, or any other folder, where what ships is all there is.
 
     `caches`: the user's cache folder. Raises FairtrialError if `top` is no folder.
     """
     state = state_of(top, caches)
     if is_checkout(top):
-        return Places(shipped=top, project=None, state=state, top=top)
+        return ProjectPaths(shipped=top, project=None, state=state, top=top)
     if not top.is_dir():
         raise FairtrialError("no such folder", where=str(top), hint="--root names a folder")
     project = top if (top / PROJECT_LOCK).is_file() else None
-    return Places(shipped=shipped(), project=project, state=state, top=top)
+    return ProjectPaths(shipped=shipped(), project=project, state=state, top=top)
 
 
 def state_of(top: Path, caches: Path) -> Path:
@@ -61,7 +61,7 @@ def is_checkout(folder: Path) -> bool:
     return (folder / "images/base").is_dir() or all((folder / top).is_dir() for top in TOPS)
 
 
-def require_writable(places: Places, *, in_project: bool) -> None:
+def require_writable(places: ProjectPaths, *, in_project: bool) -> None:
     """Raises FairtrialError where a lock would be written over what ships."""
     is_own = places.shipped == places.top or (in_project and places.project is not None)
     if not is_own:
@@ -73,7 +73,7 @@ def require_writable(places: Places, *, in_project: bool) -> None:
         )
 
 
-def require_place(project: Path) -> None:
+def require_catalog_place(project: Path) -> None:
     """A folder that nothing reads would swallow the scenario."""
     if not is_checkout(project) and not (project / PROJECT_LOCK).is_file():
         hint = f"`fairtrial init {project}` makes it one; or name another, with --into or --root"
@@ -151,7 +151,7 @@ def read_project_lock(project: Path) -> Mapping[str, str]:
 def lock_changes(project: Path) -> list[Drift]:
     """What is not as the project's lock has it; empty if all is."""
     files, strange = own_files(project)
-    return [*strange, *compare(read_project_lock(project), files)]
+    return [*strange, *file_changes(read_project_lock(project), files)]
 
 
 def require_locked(project: Path, folders: Collection[Path]) -> None:

@@ -15,7 +15,7 @@ from runner.cli.running import model_settings
 
 if TYPE_CHECKING:
     from runner.agents.models.model_settings import ModelSettings
-    from runner.agents.spending import Purse
+    from runner.agents.spending import JudgeBudget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,16 +27,16 @@ class Writer:
 
 
 @contextmanager
-def answering(writer: Writer, *others: str) -> Iterator[tuple[str, ModelSettings, Purse]]:
+def answering(writer: Writer, *others: str) -> Iterator[tuple[str, ModelSettings, JudgeBudget]]:
     """The model's name, how it is reached while the block lasts, and what it may cost.
 
     `others`: models that are asked as well.
     """
     from runner.agents.models import open_model
-    from runner.agents.models.weights_server import located, served
+    from runner.agents.models.weights_server import locate_weights, served
     from runner.agents.spending import purse_for
 
-    names, files = located([writer.model, *others], tell)
+    names, files = locate_weights([writer.model, *others], tell)
     settings = model_settings(writer.turns)
     settings = replace(settings, local=replace(settings.local, files=files))
     # A wrong name or no key must not cost the minutes that servers take.

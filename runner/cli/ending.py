@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runner.cli.output import FAILED, OK, show, table_columns, tell
 
 if TYPE_CHECKING:
-    from runner.agents.spending import Purse
+    from runner.agents.spending import JudgeBudget
     from runner.catalog.checkout import Checkout
     from runner.records import Gate, Since
     from runner.records.run_store import LoadedCell, LoadedRun, RunStore
@@ -79,7 +79,7 @@ def _from_here(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def tell_spent(purse: Purse) -> None:
+def tell_spent(purse: JudgeBudget) -> None:
     if purse.calls:
         dollars = f"${purse.usd:,.4f}" if purse.priced else "no price"
         tell(f"judging took {purse.calls} calls, {purse.tokens:,} tokens, {dollars}")

@@ -9,7 +9,7 @@ from typing import Any
 from runner.grounding.verify import Grounding, ground
 from runner.protocols import Files
 from runner.records import Record
-from runner.runs.importing.texts import read_text
+from runner.runs.importing.texts import read_answer_file
 
 _SUMMARY_KEYS = (
     "total",
@@ -52,7 +52,7 @@ def ground_file(
 
     Raises FairtrialError if the file cannot be read.
     """
-    read = read_text(path)
+    read = read_answer_file(path)
     # A transcript names the folder its agent worked in; the user may name others.
     all_roots = (*roots, *read.roots)
     grounding = ground(read.texts, files, roots=all_roots, cache_dir=cache_dir, repo_urls=repo_urls)

@@ -16,9 +16,9 @@ from runner.cli.options import GatePolicy, RunSpending, Spent
 from runner.cli.output import tell
 
 if TYPE_CHECKING:
-    from runner.agents.models.model_settings import ModelSettings, Weights
+    from runner.agents.models.model_settings import ModelSettings, WeightsFile
     from runner.catalog.checkout import Checkout
-    from runner.catalog.project import Places
+    from runner.catalog.project import ProjectPaths
     from runner.protocols import Judge
     from runner.records import Gate, Judging
     from runner.records.run_store import RunStore
@@ -29,7 +29,7 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 TITLES = {"toolbench": "MCPToolBench++", "agentbench": "MCP-AgentBench"}
 
 
-def places(root: Path) -> Places:
+def places(root: Path) -> ProjectPaths:
     """Asked by nearly every verb, some of which work in any folder at all."""
     from runner.catalog.project import find_places
 
@@ -92,7 +92,7 @@ class AskedJudge:
 
     judging: Judging | None = None
     """None: as the run was judged before, else by the default."""
-    weights: Mapping[str, Weights] = field(default_factory=dict, repr=False)
+    weights: Mapping[str, WeightsFile] = field(default_factory=dict, repr=False)
     """By their file names."""
     prices: Path | None = None
     run_usd: float | None = None
@@ -100,13 +100,13 @@ class AskedJudge:
 
 def asked_judge(judging: Judging | None, spending: Spent | RunSpending | None = None) -> AskedJudge:
     """Raises FairtrialError for weights that are not there."""
-    from runner.agents.models.weights_server import located
+    from runner.agents.models.weights_server import locate_weights
 
     spending = spending or Spent()
     asked = AskedJudge(judging=judging, prices=spending.prices, run_usd=spending.run_usd)
     if judging is None:
         return asked
-    names, files = located(judging.judges, tell)
+    names, files = locate_weights(judging.judges, tell)
     digests = {name: file.sha256 for name, file in files.items()}
     named = judging.model_copy(update={"judges": tuple(names), "weights": digests})
     return replace(asked, judging=named, weights=files)

@@ -162,9 +162,9 @@ def _spending(words: RunWords, models: Sequence[str]) -> Spending:
 def open_models(words: RunWords) -> Models:
     from runner.agents.models import open_model
     from runner.agents.models.model_settings import ApiSlots
-    from runner.agents.models.weights_server import located
+    from runner.agents.models.weights_server import locate_weights
 
-    names, files = located(words.models, tell)
+    names, files = locate_weights(words.models, tell)
     settings = model_settings(words.turns)
     local = replace(settings.local, files=files, one_at_a_time=words.jobs == 1)
     settings = replace(settings, local=local, slots=ApiSlots(words.study.api_jobs))
@@ -203,7 +203,7 @@ def plan_cells(
         tell(f"left out: {line}")
     cells = benchmark.cells(prepared, models, words.trials)
     require_recordings(cells)
-    wanted = plan.Wanted(
+    wanted = plan.RunSpec(
         cells=cells,
         ungated=gate is None,
         prices=prepared.spending.prices,

@@ -17,7 +17,7 @@ SPRAY_PER_FILE = 40
 SPRAY_FILES = 60
 
 
-class Loaded(Protocol):
+class ScenarioWithRubric(Protocol):
     """A scenario as the catalog loads it."""
 
     @property
@@ -36,7 +36,7 @@ class Loaded(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _StepDemands:
     """What one step asks for."""
 
     prompt: str
@@ -55,14 +55,14 @@ class _Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cheat:
-    text: Callable[[_Asked, Files], str]
+class AdversarialAnswer:
+    text: Callable[[_StepDemands, Files], str]
     """The answer to one step."""
     fix: str
     """What to change in a scenario that it wins."""
 
 
-def cheats(loaded: Loaded, files: Files) -> dict[str, list[str]]:
+def cheats(loaded: ScenarioWithRubric, files: Files) -> dict[str, list[str]]:
     """Name of the cheat -> one text a step."""
     steps = []
     for step, rubric_step in zip(loaded.scenario.steps, loaded.rubric.steps, strict=True):
@@ -73,7 +73,7 @@ def cheats(loaded: Loaded, files: Files) -> dict[str, list[str]]:
     return texts
 
 
-def _asked(step: Step, rubric_step: RubricStep) -> _Asked:
+def _asked(step: Step, rubric_step: RubricStep) -> _StepDemands:
     keywords: list[tuple[str, ...]] = []
     for check in step.checks:
         # `min_files` has a number for its value, and no word.
@@ -84,7 +84,7 @@ def _asked(step: Step, rubric_step: RubricStep) -> _Asked:
         keywords.append(tuple(_terms(fact)))
         places += fact.cites
     paths = {place.path for place in places}
-    return _Asked(prompt=step.prompt, keywords=tuple(keywords), paths=tuple(sorted(paths)))
+    return _StepDemands(prompt=step.prompt, keywords=tuple(keywords), paths=tuple(sorted(paths)))
 
 
 def _terms(fact: Fact) -> Iterator[str]:
@@ -96,11 +96,11 @@ def _terms(fact: Fact) -> Iterator[str]:
 # --- one step's text ------------------------------------------------------------------------
 
 
-def _prompt(asked: _Asked, _: Files) -> str:
+def _prompt(asked: _StepDemands, _: Files) -> str:
     return asked.prompt
 
 
-def _spray(asked: _Asked, files: Files) -> str:
+def _spray(asked: _StepDemands, files: Files) -> str:
     """Lines all over every file asked for, facts' words beside them, and many others' heads."""
     places = []
     for path in asked.paths:
@@ -118,22 +118,22 @@ def _everywhere(content: bytes) -> range:
     return range(1, lines, max(1, lines // SPRAY_PER_FILE))
 
 
-def _soup(asked: _Asked, _: Files) -> str:
+def _soup(asked: _StepDemands, _: Files) -> str:
     return " ".join(asked.words)
 
 
-def _keyword_lines(asked: _Asked, _: Files) -> str:
+def _keyword_lines(asked: _StepDemands, _: Files) -> str:
     return "\n".join(f"- {line}" for line in asked.lines)
 
 
-def _guesses(asked: _Asked, _: Files) -> str:
+def _guesses(asked: _StepDemands, _: Files) -> str:
     """Each fact's words beside the first line of a file asked for: the right file, any line."""
     paths = itertools.cycle(asked.paths or ("README.md",))
     guessed = zip(asked.lines, paths, strict=False)
     return "\n".join(f"- {line} ({path}:1)" for line, path in guessed)
 
 
-def _soup_after_prompt(asked: _Asked, _: Files) -> str:
+def _soup_after_prompt(asked: _StepDemands, _: Files) -> str:
     return f"{asked.prompt}\n\n{', '.join(asked.words)}."
 
 
@@ -142,21 +142,21 @@ _KEYWORDS_FIX = (
 )
 PASTED_PROMPT = "the pasted prompt"
 CHEATS = {
-    PASTED_PROMPT: Cheat(
+    PASTED_PROMPT: AdversarialAnswer(
         text=_prompt,
         fix="take what the answer has to find out of the prompt",
     ),
-    "a spray of places": Cheat(
+    "a spray of places": AdversarialAnswer(
         text=_spray,
         fix="its facts are met by places alone; give them terms that say what holds there",
     ),
-    "keyword soup": Cheat(text=_soup, fix=_KEYWORDS_FIX),
-    "a line of keywords for each fact": Cheat(text=_keyword_lines, fix=_KEYWORDS_FIX),
-    "a line of keywords and a guessed place for each fact": Cheat(
+    "keyword soup": AdversarialAnswer(text=_soup, fix=_KEYWORDS_FIX),
+    "a line of keywords for each fact": AdversarialAnswer(text=_keyword_lines, fix=_KEYWORDS_FIX),
+    "a line of keywords and a guessed place for each fact": AdversarialAnswer(
         text=_guesses,
         fix="too many of its facts ask for no place; give more of them `cites`",
     ),
-    "keyword soup after the prompt": Cheat(
+    "keyword soup after the prompt": AdversarialAnswer(
         text=_soup_after_prompt,
         fix="its facts are met by the prompt's own words; give them `cites`, or other terms",
     ),

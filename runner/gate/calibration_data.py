@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.catalog.catalog import HELD_OUT, Catalog, LoadedScenario
-from runner.protocols import Source, Sources
+from runner.protocols import LineSource, OpenLineSource
 from runner.records import (
     AnswerStep,
     GoldScores,
@@ -28,7 +28,7 @@ from runner.support.tree_digest import MAX_FILE_BYTES
 
 GOLD = "gold_scores.json"
 TRANSCRIPTS = "transcripts"
-Weights = Mapping[str, Mapping[str, float]]
+CriterionWeights = Mapping[str, Mapping[str, float]]
 """Step -> criterion -> weight."""
 
 
@@ -46,7 +46,7 @@ class Anchor:
     """In the scenario's order; the mean of both gradings where there are two."""
     gradings: tuple[float, ...]
     """The whole by each grading, the first one first: one or two."""
-    source: Source | None = None
+    source: LineSource | None = None
 
     @property
     def name(self) -> str:
@@ -85,8 +85,8 @@ def held_out(catalog: Catalog) -> list[LoadedScenario]:
 
 def load_anchors(
     catalog: Catalog,
-    gold_weights: Mapping[str, Weights] | None,
-    sources: Sources | None = None,
+    gold_weights: Mapping[str, CriterionWeights] | None,
+    sources: OpenLineSource | None = None,
 ) -> list[Anchor]:
     """Every anchor, sorted. Raises CatalogError with every problem of every gold file.
 
@@ -96,7 +96,7 @@ def load_anchors(
     anchors: list[Anchor] = []
     problems: list[Problem] = []
     for loaded in held_out(catalog):
-        weights: Weights = rubric_weights(loaded.rubric)
+        weights: CriterionWeights = rubric_weights(loaded.rubric)
         if gold_weights is not None:
             weights = gold_weights.get(loaded.scenario.id, {})
         try:
@@ -112,7 +112,7 @@ def load_anchors(
 
 
 def _anchors_of(
-    loaded: LoadedScenario, weights: Weights, sources: Sources | None
+    loaded: LoadedScenario, weights: CriterionWeights, sources: OpenLineSource | None
 ) -> Iterator[Anchor]:
     where = f"scenarios/{HELD_OUT}/{loaded.scenario.id}/{GOLD}"
     gold = read_gold(loaded.folder / GOLD, where)
@@ -131,7 +131,7 @@ def _anchor(
     loaded: LoadedScenario,
     transcript: str,
     gradings: Sequence[tuple[float, ...]],
-    sources: Sources | None,
+    sources: OpenLineSource | None,
 ) -> Anchor:
     """`gradings`: each one's steps."""
     events = iter_transcript(loaded.folder / TRANSCRIPTS / transcript)
@@ -148,7 +148,7 @@ def _anchor(
     )
 
 
-def gold_steps(graded: GoldTranscript, weights: Weights) -> tuple[float, ...]:
+def gold_steps(graded: GoldTranscript, weights: CriterionWeights) -> tuple[float, ...]:
     """Of each step Σ weight × grade, as a judge's quality is made."""
     return tuple(_weighed(step, weights[step.name]) for step in graded.steps)
 
@@ -172,7 +172,7 @@ def read_gold(path: Path, where: str) -> GoldScores:
     return parse_json(text, GoldScores, where=where)
 
 
-def _misfits(gold: GoldScores, loaded: LoadedScenario, weights: Weights) -> Iterator[str]:
+def _misfits(gold: GoldScores, loaded: LoadedScenario, weights: CriterionWeights) -> Iterator[str]:
     """What of the grades does not fit the scenario, its transcripts, or the weights."""
     if gold.scenario != loaded.scenario.id:
         yield f"grades {gold.scenario!r}, but lies in {loaded.scenario.id!r}"

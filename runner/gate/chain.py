@@ -19,7 +19,7 @@ from runner.records.run_store import write_whole
 from runner.support.errors import AnchorsDrifted, CatalogError, Drift
 from runner.support.tree_digest import digest_of_bytes, digest_of_file, digest_tree
 
-LOCK = "locks/anchors.lock"
+ANCHORS_LOCK = "locks/anchors.lock"
 GENERATIONS = "locks/anchors"
 RESTORE = (
     "`git log -p -- locks/anchors locks/anchors.lock` shows who changed it; "
@@ -33,7 +33,7 @@ NO_LOCK = (
 
 def exists(root: Path) -> bool:
     """True for any trace of a lock: a chain that lost its head is no fresh start."""
-    head = root / LOCK
+    head = root / ANCHORS_LOCK
     return head.exists() or head.is_symlink() or any((root / GENERATIONS).glob("*"))
 
 
@@ -48,12 +48,12 @@ def read_chain(root: Path) -> list[AnchorsLock]:
 def read_chain_and_past(root: Path) -> tuple[list[AnchorsLock], History]:
     """The same, with what git knows of it."""
     if not exists(root):
-        raise AnchorsDrifted([Drift(where=LOCK, what="there is none")], hint=NO_LOCK)
+        raise AnchorsDrifted([Drift(where=ANCHORS_LOCK, what="there is none")], hint=NO_LOCK)
     # In this order: files that are not there cannot be linked, nor broken links be asked of git.
     _refuse(_misshapen(root))
     generations, drifts = _follow(root)
     _refuse(drifts)
-    history = history_of(root, LOCK, GENERATIONS)
+    history = history_of(root, ANCHORS_LOCK, GENERATIONS)
     _refuse_rewritten(history)
     return generations, history
 
@@ -71,7 +71,7 @@ def digest_of_lock(lock: AnchorsLock) -> str:
 def write_generation(root: Path, lock: AnchorsLock) -> None:
     # The head last: killed in between, the chain is refused, and not read without its newest.
     write_whole(root / _generation(lock.generation), canonical_text(lock))
-    write_whole(root / LOCK, canonical_text(lock))
+    write_whole(root / ANCHORS_LOCK, canonical_text(lock))
 
 
 def _generation(number: int) -> str:
@@ -85,9 +85,9 @@ def _misshapen(root: Path) -> Iterator[Drift]:
     """What keeps the files from being plain ones, numbered from 1 without a gap."""
     files, drifts = digest_tree(root, GENERATIONS)
     yield from drifts
-    head = root / LOCK
+    head = root / ANCHORS_LOCK
     if head.is_symlink() or not head.is_file():
-        yield Drift(where=LOCK, what="is missing, or is no plain file")
+        yield Drift(where=ANCHORS_LOCK, what="is missing, or is no plain file")
         return
     expected = [_generation(number) for number in range(1, len(files) + 1)]
     yield from _gaps(expected, files)
@@ -110,7 +110,7 @@ def _other_head(head: Path, newest: str, digest: str) -> Iterator[Drift]:
     # Putting generation 1 back as the head would undo what generation 2 locked.
     found = digest_of_file(head)
     if found != digest:
-        yield Drift(where=LOCK, what=f"is not {newest}", expected=digest, found=found)
+        yield Drift(where=ANCHORS_LOCK, what=f"is not {newest}", expected=digest, found=found)
 
 
 # --- its links ------------------------------------------------------------------------------

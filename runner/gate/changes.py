@@ -12,7 +12,7 @@ from runner.gate.frozen import ANCHORS, is_frozen, scenario_of
 from runner.protocols import Judge
 from runner.records import AnchorsLock
 from runner.support.errors import AnchorsDrifted, Drift
-from runner.support.tree_digest import compare, digest_tree
+from runner.support.tree_digest import digest_tree, file_changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ def _changed_files(lock: AnchorsLock, files: Mapping[str, str]) -> Changes:
     before = _folders(lock.files)
     both = before & _folders(files)
     grading, judging, added = [], [], []
-    for drift in compare(lock.files, in_scenarios(files)):
+    for drift in file_changes(lock.files, in_scenarios(files)):
         if _is_grading(drift.where, both):
             grading.append(drift)
         elif scenario_of(drift.where) in before:
@@ -100,7 +100,7 @@ def file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None
     for name in sorted(used - locked):
         drifts.append(Drift(where=f"scenario {name}", what="no generation holds it"))
     checked = used & locked
-    return drifts + compare(only(lock.files, checked), only(files, checked))
+    return drifts + file_changes(only(lock.files, checked), only(files, checked))
 
 
 def loaded_drifts(

@@ -10,8 +10,8 @@ from typing import Literal
 from runner.catalog.catalog import Catalog, LoadedScenario, load_catalog
 from runner.gate import calibration_data, qualities, requirements, verdicts
 from runner.gate.calibration_data import Anchor
-from runner.gate.pairs import Pair, Question, is_junk, pairs_of, shuffled_steps
-from runner.protocols import Judge, Log, Sources
+from runner.gate.pairs import Pair, StepQuestion, is_junk, pairs_of, shuffled_steps
+from runner.protocols import Judge, Log, OpenLineSource
 from runner.records import (
     AnchorScore,
     AnchorsLock,
@@ -29,7 +29,7 @@ MIN_RHO = 0.85
 MIN_TRANSCRIPTS = 12
 """Over three anchors rho can only be ±1 or ±0.5; below a dozen one pair decides it."""
 
-Asking = Literal["new", "again", "none"]
+ExaminationMode = Literal["new", "again", "none"]
 """Which pairs a judge is asked about.
 
 `new`: those on which nothing is accepted. `again`: all, if it is deterministic, and it has to say
@@ -57,9 +57,9 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     root: Path,
     judge: Judge,
     lock: AnchorsLock | None,
-    sources: Sources | None = None,
+    sources: OpenLineSource | None = None,
     *,
-    pairs: Asking,
+    pairs: ExaminationMode,
     log: Log = silent,
     catalog: Catalog | None = None,
 ) -> Examined:
@@ -78,7 +78,7 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     catalog = catalog or load_catalog(root)
     anchors = calibration_data.load_anchors(catalog, gold_weights, sources)
     judged = verdicts.verdicts_of(root, judge, anchors, locked.verdicts if locked else {})
-    asked = _Asked(root=root, judge=judge, locked=locked, log=log)
+    asked = _JudgeExaminer(root=root, judge=judge, locked=locked, log=log)
     figures, examination = asked.examined(
         anchors, judged, calibration_data.held_out(catalog), pairs
     )
@@ -89,7 +89,7 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _JudgeExaminer:
     """A judge, and what the lock holds of its examination."""
 
     root: Path
@@ -102,7 +102,7 @@ class _Asked:
         anchors: Sequence[Anchor],
         judged: Sequence[Verdict],
         scenarios: Sequence[LoadedScenario],
-        asking: Asking,
+        asking: ExaminationMode,
     ) -> tuple[Mapping[str, float], Examination]:
         """The figure of each side of each pair, and what follows."""
         accepted = qualities.stored(self.root, self.judge, self.locked)
@@ -120,17 +120,17 @@ class _Asked:
         anchors: Sequence[Anchor],
         pairs: Sequence[Pair],
         accepted: Mapping[str, float],
-        asking: Asking,
+        asking: ExaminationMode,
     ) -> dict[str, float]:
         known = {} if self.judge.deterministic else accepted
         figures = qualities.ask(self.judge, _questions(anchors, pairs), known, self.log)
-        figures |= qualities.compare(self.judge, pairs, known, self.log)
+        figures |= qualities.compare_pairs(self.judge, pairs, known, self.log)
         if asking == "again":
             qualities.refuse_others(self.judge, figures, accepted)
         return figures
 
 
-def _questions(anchors: Sequence[Anchor], pairs: Sequence[Pair]) -> Iterator[Question]:
+def _questions(anchors: Sequence[Anchor], pairs: Sequence[Pair]) -> Iterator[StepQuestion]:
     """Both sides of each pair, and every anchor that is no junk with its words shuffled."""
     for pair in pairs:
         yield pair.better

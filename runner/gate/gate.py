@@ -4,7 +4,7 @@
   rank as graded by hand, and the reference answer still earns what a right answer earns
 - gold, transcripts, held-out scenarios: `regrade`, which starts a new chain that every later report
   shows; never together with a rubric
-- `propose` says what `accept` would do
+- `preview_accept` says what `accept` would do
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from runner.gate.changes import (
     scoring_drifts,
     unlocked,
 )
-from runner.gate.examination import MIN_TRANSCRIPTS, Asking, Examined, examine, silent
+from runner.gate.examination import MIN_TRANSCRIPTS, ExaminationMode, Examined, examine, silent
 from runner.gate.frozen import ANCHORS
 from runner.gate.requirements import requirement_text
 from runner.gate.scenario_checks import REFERENCE_FLOOR
-from runner.protocols import Judge, Log, Sources
+from runner.protocols import Judge, Log, OpenLineSource
 from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock, Standing
 from runner.scoring.rank_agreement import ROUNDING
 from runner.scoring.steps import answer_steps, must_find
@@ -67,8 +67,8 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
     judge: Judge,
     *,
     scenarios: Collection[str] | None = None,
-    sources: Sources | None = None,
-    pairs: Asking = "none",
+    sources: OpenLineSource | None = None,
+    pairs: ExaminationMode = "none",
     log: Log = silent,
     catalog: Catalog | None = None,
 ) -> GateVerdict:
@@ -76,9 +76,9 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
 
     `scenarios`: ids of those in use; every one in the lock by default. Held-out ones are always
     checked. `sources`: for a judge that reads the cited lines. `pairs`: whether the judge is
-    examined anew; see examination.Asking. `catalog`: what the caller goes by, read or still to
-    be read; the gate vouches for what it holds. Raises AnchorsDrifted with every drift, NoVerdict
-    if a verdict is missing and the judge is out of reach.
+    examined anew; see examination.ExaminationMode. `catalog`: what the caller goes by, read or
+    still to be read; the gate vouches for what it holds. Raises AnchorsDrifted with every drift,
+    NoVerdict if a verdict is missing and the judge is out of reach.
     """
     generations, history = chain.read_chain_and_past(root)
     lock = generations[-1]
@@ -176,7 +176,7 @@ class Move:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proposal:
+class AcceptPreview:
     """What `accept` would do with the files as they are."""
 
     changes: tuple[Drift, ...]
@@ -187,9 +187,9 @@ class Proposal:
     """Why `accept` would refuse, the first of them as its exit code; empty if it would not."""
 
 
-def propose(
-    root: Path, judge: Judge, *, sources: Sources | None = None, log: Log = silent
-) -> Proposal:
+def preview_accept(
+    root: Path, judge: Judge, *, sources: OpenLineSource | None = None, log: Log = silent
+) -> AcceptPreview:
     """What `accept` would do, and which transcripts would move. Changes nothing.
 
     Raises AnchorsDrifted if the chain itself is broken, CatalogError if a file cannot be read,
@@ -205,7 +205,7 @@ def propose(
         rho_before = before.rho
         moves = _moves(before.scores, verdict.scores)
     refusals = _refusals(root, judge, changes, verdict, sources, lock=lock)
-    return Proposal(
+    return AcceptPreview(
         changes=changes.every,
         rho_before=rho_before,
         verdict=verdict,
@@ -252,7 +252,7 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
     *,
     reason: str,
     date: str,
-    sources: Sources | None = None,
+    sources: OpenLineSource | None = None,
     log: Log = silent,
 ) -> Examined:
     """Write the next generation with rubrics, references, judge and scoring as they are.
@@ -267,7 +267,7 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
     if lock and not changes.every:
         raise FairtrialError(
             "nothing changed since the last generation",
-            where=chain.LOCK,
+            where=chain.ANCHORS_LOCK,
             hint="`fairtrial verify-anchors` checks it",
         )
     if changes.grading:
@@ -325,7 +325,7 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
     judge: Judge,
     changes: Changes,
     verdict: GateVerdict,
-    sources: Sources | None,
+    sources: OpenLineSource | None,
     *,
     lock: AnchorsLock | None,
 ) -> Iterator[GateError]:
@@ -361,7 +361,11 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
 
 
 def _disorder(
-    root: Path, lock: AnchorsLock, loaded: LoadedScenario, judge: Judge, sources: Sources | None
+    root: Path,
+    lock: AnchorsLock,
+    loaded: LoadedScenario,
+    judge: Judge,
+    sources: OpenLineSource | None,
 ) -> Iterator[GateError]:
     source = sources(loaded.scenario.id) if sources else None
     if lost := own_pairs.disorder(root, lock, loaded, judge, source):
@@ -375,7 +379,9 @@ def _disorder(
         )
 
 
-def _shortfalls(loaded: LoadedScenario, judge: Judge, sources: Sources | None) -> Iterator[str]:
+def _shortfalls(
+    loaded: LoadedScenario, judge: Judge, sources: OpenLineSource | None
+) -> Iterator[str]:
     """What the reference answer does not earn."""
     if loaded.scenario.unreviewed:
         yield "it has none, and nobody has reviewed it; review it, or keep it elsewhere"
@@ -404,7 +410,7 @@ def regrade(  # noqa: PLR0913 - see accept
     *,
     reason: str,
     date: str,
-    sources: Sources | None = None,
+    sources: OpenLineSource | None = None,
     log: Log = silent,
 ) -> Examined:
     """Write a generation with gold, transcripts and held-out scenarios as they are: a new chain.
@@ -424,7 +430,7 @@ def regrade(  # noqa: PLR0913 - see accept
     if not changes.grading:
         raise FairtrialError(
             "no grade and no transcript changed",
-            where=chain.LOCK,
+            where=chain.ANCHORS_LOCK,
             hint="edit gold_scores.json or transcripts/ first",
         )
     new = _next_lock(

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.catalog.catalog import TURNED, LoadedScenario
+from runner.catalog.catalog import TURNED_FILE, LoadedScenario
 from runner.gate import perturbations
 from runner.gate.chain_history import committed_text
-from runner.protocols import Judge, Source
+from runner.protocols import Judge, LineSource
 from runner.records import AnchorsLock, AnswerStep, Rubric, TurnedPair, TurnedPairs, parse_yaml
 from runner.scoring.rank_agreement import ROUNDING
 from runner.scoring.steps import answer_steps, must_find
@@ -34,14 +34,14 @@ class _Accepted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Pair:
+class _OwnPair:
     step: int
     better: str
     worse: str
 
 
 def disorder(
-    root: Path, lock: AnchorsLock, loaded: LoadedScenario, judge: Judge, source: Source | None
+    root: Path, lock: AnchorsLock, loaded: LoadedScenario, judge: Judge, source: LineSource | None
 ) -> str:
     """Which order a changed rubric loses, in words; empty if it keeps enough of it.
 
@@ -71,13 +71,13 @@ class _Ordering:
     loaded: LoadedScenario
     accepted: _Accepted
     judge: Judge
-    source: Source | None
+    source: LineSource | None
 
-    def keeps(self, rubric: Rubric, pair: _Pair) -> bool:
+    def keeps(self, rubric: Rubric, pair: _OwnPair) -> bool:
         better, worse = (self._quality(rubric, pair, text) for text in (pair.better, pair.worse))
         return better > worse + ROUNDING
 
-    def _quality(self, rubric: Rubric, pair: _Pair, text: str) -> float:
+    def _quality(self, rubric: Rubric, pair: _OwnPair, text: str) -> float:
         """Of the one step, the others being as accepted."""
         texts = [*self.accepted.reference]
         texts[pair.step] = text
@@ -87,17 +87,17 @@ class _Ordering:
         return verdict.steps[pair.step].quality
 
 
-def _pairs(loaded: LoadedScenario, accepted: _Accepted) -> Iterator[_Pair]:
+def _pairs(loaded: LoadedScenario, accepted: _Accepted) -> Iterator[_OwnPair]:
     for index, text in enumerate(accepted.reference):
         for worse in (perturbations.shuffled(text), perturbations.uncited(text)):
             if worse != text:
-                yield _Pair(step=index, better=text, worse=worse)
+                yield _OwnPair(step=index, better=text, worse=worse)
     numbers = {step.name: index for index, step in enumerate(loaded.scenario.steps)}
     for turned in accepted.turned:
         index = numbers.get(turned.step, -1)
         text = accepted.reference[index] if index >= 0 else ""
         if text.count(turned.right) == 1:
-            yield _Pair(step=index, better=text, worse=text.replace(turned.right, turned.wrong))
+            yield _OwnPair(step=index, better=text, worse=text.replace(turned.right, turned.wrong))
 
 
 # --- as accepted ----------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def _accepted(root: Path, lock: AnchorsLock, loaded: LoadedScenario) -> _Accepte
     folder = f"scenarios/{loaded.suite}/{loaded.scenario.id}"
     steps = len(loaded.scenario.steps)
     references = [f"{folder}/reference/{number}.md" for number in range(1, steps + 1)]
-    rubric, turned = f"{folder}/rubric.yaml", f"{folder}/{TURNED}"
+    rubric, turned = f"{folder}/rubric.yaml", f"{folder}/{TURNED_FILE}"
     texts: dict[str, str] = {}
     for path in (rubric, turned, *references):
         if path in lock.files:

@@ -18,7 +18,7 @@ from runner.gate.calibration_data import Anchor
 from runner.grounding.extract import extract
 from runner.grounding.pointing import points_at
 from runner.grounding.unlisted import UnlistedFiles
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import AnswerStep, MustCite, Rubric, RubricStep, TurnedPair, digest_of
 from runner.scoring.judges.inputs import verdict_inputs
 from runner.scoring.steps import answer_steps, must_find
@@ -30,13 +30,13 @@ MOST_PAIRS = 60
 """Of one kind made by code. More would cost a model's judgement each, and say little more."""
 SHUFFLED = "words shuffled in each sentence"
 PADDED = "padded with what is true and not asked for"
-TURNED = "turned round by hand"
+TURNED_BY_HAND = "turned round by hand"
 
 _FILES = UnlistedFiles()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class StepQuestion:
     """One step's answer, for a judge to be asked about by itself."""
 
     scenario: str
@@ -44,7 +44,7 @@ class Question:
     """Of this step alone."""
     answer: AnswerStep
     must_find: tuple[MustCite, ...]
-    source: Source | None
+    source: LineSource | None
 
     @cached_property
     def key(self) -> str:
@@ -52,9 +52,9 @@ class Question:
         inputs = verdict_inputs(self.rubric, (self.answer,), (self.must_find,))
         return digest_of([self.scenario, inputs])
 
-    def with_text(self, text: str) -> Question:
+    def with_text(self, text: str) -> StepQuestion:
         answer = self.answer.model_copy(update={"text": text})
-        return Question(
+        return StepQuestion(
             scenario=self.scenario,
             rubric=self.rubric,
             answer=answer,
@@ -68,8 +68,8 @@ class Pair:
     kind: str
     name: str
     """What it was made from."""
-    better: Question
-    other: Question
+    better: StepQuestion
+    other: StepQuestion
     no_gain: bool = False
     """The other need not be worse; it must not be better."""
 
@@ -85,7 +85,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Step:
+class _StepMaterial:
     """What there is to change an answer to one step with."""
 
     asked: tuple[MustCite, ...]
@@ -101,8 +101,8 @@ class _Original:
     """A step's answer that is worth something."""
 
     name: str
-    question: Question
-    step: _Step
+    question: StepQuestion
+    step: _StepMaterial
 
     @property
     def text(self) -> str:
@@ -116,13 +116,13 @@ def is_junk(anchor: Anchor) -> bool:
     return anchor.gold <= JUNK
 
 
-def questions_of(anchor: Anchor) -> list[Question]:
+def questions_of(anchor: Anchor) -> list[StepQuestion]:
     """One for each step, in order."""
     steps = []
     for step, answer, places in zip(
         anchor.rubric.steps, anchor.answer, anchor.must_find, strict=True
     ):
-        question = Question(
+        question = StepQuestion(
             scenario=anchor.scenario,
             rubric=_of_one(anchor.rubric, step),
             answer=answer,
@@ -133,7 +133,7 @@ def questions_of(anchor: Anchor) -> list[Question]:
     return steps
 
 
-def shuffled_steps(anchor: Anchor) -> list[Question]:
+def shuffled_steps(anchor: Anchor) -> list[StepQuestion]:
     """The whole anchor with the words of its sentences shuffled, step by step."""
     shuffled = []
     for question in questions_of(anchor):
@@ -146,12 +146,12 @@ def _of_one(rubric: Rubric, step: RubricStep) -> Rubric:
     return rubric.model_copy(update={"steps": (step,)})
 
 
-def _reference(loaded: LoadedScenario, source: Source | None) -> list[Question]:
+def _reference(loaded: LoadedScenario, source: LineSource | None) -> list[StepQuestion]:
     steps = []
     answers = answer_steps(loaded.scenario, loaded.reference)
     places = must_find(loaded.scenario)
     for step, answer, asked in zip(loaded.rubric.steps, answers, places, strict=True):
-        question = Question(
+        question = StepQuestion(
             scenario=loaded.scenario.id,
             rubric=_of_one(loaded.rubric, step),
             answer=answer,
@@ -163,7 +163,7 @@ def _reference(loaded: LoadedScenario, source: Source | None) -> list[Question]:
 
 
 def _originals(
-    loaded: LoadedScenario, anchors: Iterable[Anchor], reference: Sequence[Question]
+    loaded: LoadedScenario, anchors: Iterable[Anchor], reference: Sequence[StepQuestion]
 ) -> Iterator[_Original]:
     """Steps of anchors of this scenario, as far as they are worth something, and the reference's.
 
@@ -181,11 +181,11 @@ def _originals(
         yield _original(f"{loaded.scenario.id}/reference", question, step)
 
 
-def _original(name: str, question: Question, step: _Step) -> _Original:
+def _original(name: str, question: StepQuestion, step: _StepMaterial) -> _Original:
     return _Original(name=f"{name}, {question.answer.name}", question=question, step=step)
 
 
-def _steps(loaded: LoadedScenario) -> Iterator[_Step]:
+def _steps(loaded: LoadedScenario) -> Iterator[_StepMaterial]:
     asked = []
     for step, places in zip(loaded.rubric.steps, must_find(loaded.scenario), strict=True):
         of_facts = chain.from_iterable(fact.cites for fact in step.facts)
@@ -193,7 +193,7 @@ def _steps(loaded: LoadedScenario) -> Iterator[_Step]:
     files = tuple(sorted({place.path for place in chain(*asked)}))
     for step, places in zip(loaded.rubric.steps, asked, strict=True):
         elsewhere = tuple(_elsewhere(loaded, step, places))
-        yield _Step(asked=places, files=files, elsewhere=elsewhere)
+        yield _StepMaterial(asked=places, files=files, elsewhere=elsewhere)
 
 
 def _elsewhere(
@@ -240,7 +240,7 @@ def cited(text: str) -> tuple[tuple[str, int, int], ...]:
 # --- pairs made by code ---------------------------------------------------------------------
 
 
-Change = Callable[[_Original], str]
+Perturbation = Callable[[_Original], str]
 
 
 def _shuffled(original: _Original) -> str:
@@ -267,14 +267,14 @@ def _padded(original: _Original) -> str:
     return perturbations.padded(original.text, original.step.elsewhere)
 
 
-CITATIONS: dict[str, Change] = {
+CITATIONS: dict[str, Perturbation] = {
     "citations moved by 20 lines": _moved_20,
     "citations moved by 200 lines": _moved_200,
     "each citation moved to another file": _in_other_files,
     "citations removed": _uncited,
 }
 """They make a pair only where fewer of the places asked for are cited than before."""
-KINDS: dict[str, Change] = {SHUFFLED: _shuffled, **CITATIONS, PADDED: _padded}
+PERTURBATIONS: dict[str, Perturbation] = {SHUFFLED: _shuffled, **CITATIONS, PADDED: _padded}
 
 
 def pairs_of(anchors: Sequence[Anchor], scenarios: Sequence[LoadedScenario]) -> list[Pair]:
@@ -292,12 +292,12 @@ def pairs_of(anchors: Sequence[Anchor], scenarios: Sequence[LoadedScenario]) -> 
         originals += _originals(loaded, own, reference)
         turned += turned_pairs(loaded, sources.get(name))
     pairs: list[Pair] = []
-    for kind, change in KINDS.items():
+    for kind, change in PERTURBATIONS.items():
         pairs += _sample(_changed(kind, change, originals))
     return pairs + turned
 
 
-def _changed(kind: str, change: Change, originals: Iterable[_Original]) -> Iterator[Pair]:
+def _changed(kind: str, change: Perturbation, originals: Iterable[_Original]) -> Iterator[Pair]:
     for original in originals:
         text = change(original)
         if text != original.text and _is_fair(kind, original, text):
@@ -326,7 +326,7 @@ def _sample(pairs: Iterable[Pair]) -> list[Pair]:
 # --- pairs made by hand ---------------------------------------------------------------------
 
 
-def turned_pairs(loaded: LoadedScenario, source: Source | None = None) -> list[Pair]:
+def turned_pairs(loaded: LoadedScenario, source: LineSource | None = None) -> list[Pair]:
     """The reference's steps, and the same with one fact turned round.
 
     Raises CatalogError with every pair whose `right` does not stand exactly once in its step.
@@ -347,9 +347,9 @@ def turned_pairs(loaded: LoadedScenario, source: Source | None = None) -> list[P
     return pairs
 
 
-def _turned_pair(scenario: str, turned: TurnedPair, better: Question) -> Pair:
+def _turned_pair(scenario: str, turned: TurnedPair, better: StepQuestion) -> Pair:
     return Pair(
-        kind=f"{TURNED}: {turned.kind}",
+        kind=f"{TURNED_BY_HAND}: {turned.kind}",
         name=f"{scenario}/reference, {turned.step}: {turned.wrong}",
         better=better,
         other=better.with_text(better.answer.text.replace(turned.right, turned.wrong)),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from runner.gate.frozen import canonical_text
-from runner.gate.pairs import Pair, Question
+from runner.gate.pairs import Pair, StepQuestion
 from runner.protocols import Comparing, Judge, Log
 from runner.records import Examination, JudgeLock, Sha256, StoredExamination, parse_json
 from runner.records.run_store import write_whole
@@ -26,7 +26,7 @@ TAKE_BACK = "take the committed file back, or delete it: an examination comes fr
 
 
 def ask(
-    judge: Judge, questions: Iterable[Question], known: Mapping[str, float], log: Log
+    judge: Judge, questions: Iterable[StepQuestion], known: Mapping[str, float], log: Log
 ) -> dict[str, float]:
     """Key of each question -> the judge's figure; asked only for those that are not `known`.
 
@@ -44,7 +44,7 @@ def ask(
     return figures
 
 
-def _figure(judge: Judge, question: Question) -> float | None:
+def _figure(judge: Judge, question: StepQuestion) -> float | None:
     try:
         verdict = judge.judge(
             question.rubric, (question.answer,), (question.must_find,), question.source
@@ -54,7 +54,7 @@ def _figure(judge: Judge, question: Question) -> float | None:
     return round(verdict.quality, DECIMALS)
 
 
-def compare(
+def compare_pairs(
     judge: Judge, pairs: Iterable[Pair], known: Mapping[str, float], log: Log
 ) -> dict[str, float]:
     """Key of each pair -> 1 if the better is preferred in both orders, 0 if the other is, else 0.5.
@@ -85,7 +85,7 @@ def _preference(judge: Comparing, pair: Pair) -> float:
     return 0.5
 
 
-def _preferred(judge: Comparing, one: Question, two: Question) -> str:
+def _preferred(judge: Comparing, one: StepQuestion, two: StepQuestion) -> str:
     return judge.prefers(one.rubric, (one.answer, two.answer), one.must_find, one.source)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.gate.calibration_data import Anchor
-from runner.gate.pairs import KINDS, TURNED, Pair, cited, is_junk, shuffled_steps
+from runner.gate.pairs import PERTURBATIONS, TURNED_BY_HAND, Pair, cited, is_junk, shuffled_steps
 from runner.gate.scenario_checks import MIN_TURNED
 from runner.records import (
     Concordance,
@@ -58,7 +58,7 @@ def examination(
     kept = [anchor for anchor, _ in worth]
     gold = [anchor.gold for anchor in kept]
     scores = [quality for _, quality in worth]
-    measured = _Agreement(rho=correlate(gold, scores), pairs=concordance(gold, scores, GAP))
+    measured = _RankAgreement(rho=correlate(gold, scores), pairs=concordance(gold, scores, GAP))
     trivial = tuple(_trivial(anchors, kept, qualities))
     requirements = (
         *_of_pairs(pairs, qualities, scenarios=len({anchor.scenario for anchor in anchors})),
@@ -126,12 +126,12 @@ def _of_pairs(
 def _of_kinds(
     pairs: Sequence[Pair], qualities: Qualities, *, scenarios: int, lead: Lead, suffix: str
 ) -> Iterator[Requirement]:
-    for kind in KINDS:
+    for kind in PERTURBATIONS:
         of_kind = [pair for pair in pairs if pair.kind == kind]
         yield _won(kind + suffix, of_kind, qualities, least=MIN_PAIRS, lead=lead)
-    turned = [pair for pair in pairs if pair.kind.startswith(TURNED)]
+    turned = [pair for pair in pairs if pair.kind.startswith(TURNED_BY_HAND)]
     least = MIN_TURNED * scenarios
-    yield _won(TURNED + suffix, turned, qualities, least=least, lead=lead)
+    yield _won(TURNED_BY_HAND + suffix, turned, qualities, least=least, lead=lead)
     for kind in sorted({pair.kind for pair in turned}):
         of_kind = [pair for pair in turned if pair.kind == kind]
         # Without this a judge that likes every "not" could pass on the other kinds.
@@ -195,12 +195,14 @@ def _side_by_side(pair: Pair, qualities: Qualities) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Agreement:
+class _RankAgreement:
     rho: Correlation
     pairs: Concordance
 
 
-def _of_agreement(measured: _Agreement, trivial: Sequence[TrivialRater]) -> Iterator[Requirement]:
+def _of_agreement(
+    measured: _RankAgreement, trivial: Sequence[TrivialRater]
+) -> Iterator[Requirement]:
     """That both figures are high, and that no rater that does not read could have them."""
     rho, pairs = measured.rho, measured.pairs
     best_rho = _best([rater.rho or 0.0 for rater in trivial], trivial)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from runner.catalog.catalog import TURNED
+from runner.catalog.catalog import TURNED_FILE
 from runner.gate.chain import digest_of_lock
 from runner.gate.changes import id_of
 from runner.records import AnchorsLock, GateStamp, Plan, Since
-from runner.support.tree_digest import compare
+from runner.support.tree_digest import file_changes
 
 
 def stamp_of(lock: AnchorsLock) -> GateStamp:
@@ -57,9 +57,9 @@ def _since(
 
 def _changed(before: AnchorsLock, after: AnchorsLock, scenarios: Collection[str]) -> Iterator[str]:
     """What of a run's scenarios and of the scoring a generation changed."""
-    for drift in compare(before.files, after.files):
+    for drift in file_changes(before.files, after.files):
         # Pairs for the gate: no answer of a run is held against them.
-        if id_of(drift.where) in scenarios and not drift.where.endswith(f"/{TURNED}"):
+        if id_of(drift.where) in scenarios and not drift.where.endswith(f"/{TURNED_FILE}"):
             yield drift.where
     names = before.scoring.keys() | after.scoring.keys()
     if _by_files(before) != _by_files(after):

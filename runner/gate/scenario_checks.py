@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from runner.catalog.catalog import HELD_OUT, TURNED
-from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, Loaded, cheats
+from runner.catalog.catalog import HELD_OUT, TURNED_FILE
+from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, ScenarioWithRubric, cheats
 from runner.grounding.outlines import outline_of
 from runner.grounding.pointing import TOLERANCE
 from runner.grounding.symbols import SourceFile
@@ -41,7 +41,7 @@ MIN_TURNED = 40
 """Pairs of a held-out scenario: of ten, two misses could be luck and would close the gate."""
 
 
-def prove(loaded: Loaded, files: Files, judge: Judge) -> list[Problem]:
+def prove(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> list[Problem]:
     """Everything that keeps the scenario from being measured with; empty if it is proven."""
     problems = [*_structure(loaded), *_places(loaded, files), *_turned(loaded)]
     # Scores of a scenario whose steps do not line up would only repeat it in other words.
@@ -53,7 +53,7 @@ def prove(loaded: Loaded, files: Files, judge: Judge) -> list[Problem]:
 # --- structure and places -------------------------------------------------------------------
 
 
-def _structure(loaded: Loaded) -> Iterator[Problem]:
+def _structure(loaded: ScenarioWithRubric) -> Iterator[Problem]:
     scenario, names = loaded.scenario.id, [step.name for step in loaded.scenario.steps]
     if loaded.scenario.unreviewed:
         message = f"nobody has reviewed it: {loaded.scenario.unreviewed}"
@@ -72,7 +72,7 @@ def _structure(loaded: Loaded) -> Iterator[Problem]:
         yield Problem(where=f"{scenario}/reference", message=message)
 
 
-def _places(loaded: Loaded, files: Files) -> Iterator[Problem]:
+def _places(loaded: ScenarioWithRubric, files: Files) -> Iterator[Problem]:
     """Every place, of the scenario or of a fact, that does not hold at the commit."""
     for number, step in enumerate(loaded.scenario.steps):
         where = f"{loaded.scenario.id}/scenario.yaml steps[{number}].must_cite"
@@ -127,9 +127,9 @@ def _definitions(place: MustCite, files: Files) -> tuple[int, ...]:
 # --- pairs turned round ---------------------------------------------------------------------
 
 
-def _turned(loaded: Loaded) -> Iterator[Problem]:
+def _turned(loaded: ScenarioWithRubric) -> Iterator[Problem]:
     """Every pair that cannot be made from the reference, and whether the gate has enough."""
-    where = f"{loaded.scenario.id}/{TURNED}"
+    where = f"{loaded.scenario.id}/{TURNED_FILE}"
     references = dict(zip(_step_names(loaded), loaded.reference, strict=False))
     seen: set[tuple[str, str, str]] = set()
     for index, pair in enumerate(loaded.turned):
@@ -144,7 +144,7 @@ def _turned(loaded: Loaded) -> Iterator[Problem]:
         yield Problem(where=where, message=message)
 
 
-def _step_names(loaded: Loaded) -> list[str]:
+def _step_names(loaded: ScenarioWithRubric) -> list[str]:
     return [step.name for step in loaded.scenario.steps]
 
 
@@ -162,7 +162,7 @@ def _why_no_pair(pair: TurnedPair, reference: str) -> str:
 # --- scores ---------------------------------------------------------------------------------
 
 
-def _scores(loaded: Loaded, files: Files, judge: Judge) -> Iterator[Problem]:
+def _scores(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> Iterator[Problem]:
     # Nine answers cite the same files: parsed once, they take a third of the time.
     with tempfile.TemporaryDirectory() as cache:
 
@@ -277,7 +277,7 @@ def _failed_citations(fairness: Fairness) -> Iterator[str]:
 
 
 def _score(
-    loaded: Loaded, texts: Sequence[str], files: Files, judge: Judge, cache_dir: Path
+    loaded: ScenarioWithRubric, texts: Sequence[str], files: Files, judge: Judge, cache_dir: Path
 ) -> Fairness:
     steps = answer_steps(loaded.scenario, texts)
     # No agent ran: it cost nothing.

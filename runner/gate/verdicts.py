@@ -29,7 +29,7 @@ def _inputs(anchor: Anchor) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Entry:
+class _VerdictEntry:
     """One anchor's place under locks/verdicts/."""
 
     path: Path
@@ -41,9 +41,9 @@ class _Entry:
         return f"{VERDICTS}/{self.path.name}"
 
 
-def _entry(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str]) -> _Entry:
+def _entry(root: Path, judge: Judge, anchor: Anchor, locked: Mapping[str, str]) -> _VerdictEntry:
     key = key_of(judge, anchor)
-    return _Entry(path=root / VERDICTS / f"{key}.json", accepted=locked.get(key))
+    return _VerdictEntry(path=root / VERDICTS / f"{key}.json", accepted=locked.get(key))
 
 
 # --- a verdict for every anchor -------------------------------------------------------------
@@ -79,7 +79,7 @@ def verdicts_of(
     return verdicts
 
 
-def _refuse_edited(anchors: Sequence[Anchor], entries: Sequence[_Entry]) -> None:
+def _refuse_edited(anchors: Sequence[Anchor], entries: Sequence[_VerdictEntry]) -> None:
     drifts: list[Drift] = []
     for anchor, entry in zip(anchors, entries, strict=True):
         drifts += _edited(anchor, entry)
@@ -93,7 +93,7 @@ def _refuse_edited(anchors: Sequence[Anchor], entries: Sequence[_Entry]) -> None
         )
 
 
-def _edited(anchor: Anchor, entry: _Entry) -> Iterator[Drift]:
+def _edited(anchor: Anchor, entry: _VerdictEntry) -> Iterator[Drift]:
     # A link could show one verdict to a reader and another to the gate.
     if entry.path.is_symlink():
         yield Drift(where=entry.where, what="is a symbolic link")
@@ -106,7 +106,7 @@ def _edited(anchor: Anchor, entry: _Entry) -> Iterator[Drift]:
         yield Drift(where=entry.where, what=what, expected=entry.accepted, found=found)
 
 
-def _verdict(judge: Judge, anchor: Anchor, entry: _Entry) -> Verdict:
+def _verdict(judge: Judge, anchor: Anchor, entry: _VerdictEntry) -> Verdict:
     if entry.accepted is not None and entry.path.is_file() and not judge.deterministic:
         return _checked(_stored(entry), judge, anchor)
     found = judge.judge(anchor.rubric, anchor.answer, anchor.must_find, anchor.source)
@@ -129,7 +129,7 @@ def _refuse_another(verdict: Verdict, judge: Judge, anchor: Anchor, accepted: st
     )
 
 
-def _stored(entry: _Entry) -> Verdict:
+def _stored(entry: _VerdictEntry) -> Verdict:
     try:
         return parse_json(entry.path.read_bytes(), Verdict, where=entry.where)
     except CatalogError as error:

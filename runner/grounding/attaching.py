@@ -14,7 +14,7 @@ from typing import NamedTuple
 from runner.grounding.naming import (
     IDENT,
     RECEIVER,
-    Span,
+    CodeSpan,
     checked,
     inside,
     is_compound,
@@ -142,7 +142,7 @@ class Attached(NamedTuple):
     """The other word that may be meant."""
 
 
-class _Named(NamedTuple):
+class _LastNamed(NamedTuple):
     """What a text names last before a citation, and where."""
 
     symbol: str | None
@@ -152,7 +152,7 @@ class _Named(NamedTuple):
     end: int
 
 
-def symbol_before(text: str, low: int, at: int, spans: list[Span]) -> Attached | None:
+def symbol_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attached | None:
     """The symbol that text[low:at] names last, with only glue between it and `at`.
 
     `at` may lie inside a code span.
@@ -209,7 +209,7 @@ def _is_lead_in(between: str) -> bool:
     return between.lstrip("`*_)").startswith(":")
 
 
-def _before_own_span(text: str, at: int, spans: list[Span]) -> int:
+def _before_own_span(text: str, at: int, spans: list[CodeSpan]) -> int:
     """`src/app.py:42` alone in its backticks: its symbol is named before them."""
     own = span_before(spans, at)
     if own and at < own.end and not text[own.begin + 1 : at].strip():
@@ -217,23 +217,23 @@ def _before_own_span(text: str, at: int, spans: list[Span]) -> int:
     return at
 
 
-def _last_span(text: str, low: int, at: int, spans: list[Span]) -> _Named:
+def _last_span(text: str, low: int, at: int, spans: list[CodeSpan]) -> _LastNamed:
     """The last code span that ends before `at`, and its symbol; no symbol if there is none."""
     span = span_before(spans, at)
     if span and at < span.end:
         # `foo src/app.py:42`: only words of the same span.
         low = max(low, span.begin + 1)
     elif span and span.begin >= low:
-        return _Named(symbol_of(inside(text, span)), low, *span)
-    return _Named(None, low, low, low)
+        return _LastNamed(symbol_of(inside(text, span)), low, *span)
+    return _LastNamed(None, low, low, low)
 
 
-def _last_word(text: str, at: int, named: _Named) -> _Named:
+def _last_word(text: str, at: int, named: _LastNamed) -> _LastNamed:
     """The last bare word behind what is named already that is a symbol; else that."""
     for word in _WORD.finditer(text, named.end, at):
         symbol = _symbol_of_word(word, after_kind=_follows_kind(word, named.low))
         if symbol and not _is_partial(word, symbol):
-            named = _Named(symbol, named.low, *word.span())
+            named = _LastNamed(symbol, named.low, *word.span())
     return named
 
 
@@ -262,7 +262,7 @@ def _is_partial(word: re.Match[str], symbol: str) -> bool:
     return bool(_ELLIPSIS.search(before + symbol[:1]))
 
 
-def symbol_after(text: str, at: int, high: int, spans: list[Span]) -> Attached | None:
+def symbol_after(text: str, at: int, high: int, spans: list[CodeSpan]) -> Attached | None:
     """The symbol that follows directly: in a code span, or as a word that looks like code.
 
     In the citation's own code span, only a declaration or a name of several words counts.
@@ -346,7 +346,7 @@ def is_list(text: str, close: int, begin: int) -> bool:
     return goes_on(text, close, begin) == ""
 
 
-def names_before(text: str, low: int, at: int, spans: list[Span]) -> list[Attached]:
+def names_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> list[Attached]:
     """The names of a list that ends before `at`: "`open` vs `close` (", the first one first."""
     names: list[Attached] = []
     last = symbol_before(text, low, at, spans)
@@ -356,7 +356,7 @@ def names_before(text: str, low: int, at: int, spans: list[Span]) -> list[Attach
     return names[::-1]
 
 
-def _joined_before(text: str, low: int, at: int, spans: list[Span]) -> Attached | None:
+def _joined_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attached | None:
     """The name that a joiner, and nothing else, stands between and `at`."""
     named = _last_word(text, at, _last_span(text, max(low, at - _LOOK_BACK), at, spans))
     if named.symbol is None or not _ONLY_JOINER.match(text, named.end, at):

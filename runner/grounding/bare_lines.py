@@ -6,7 +6,7 @@ import re
 
 from runner.grounding.chunk import Chunk
 from runner.grounding.mentions import Cite
-from runner.grounding.naming import Span, is_compound, span_before, symbol_of
+from runner.grounding.naming import CodeSpan, is_compound, span_before, symbol_of
 from runner.grounding.owners import Owner
 from runner.grounding.patterns import (
     ADJACENT,
@@ -26,7 +26,7 @@ from runner.grounding.patterns import (
     ROUND,
     SERVING,
     SETTING,
-    Interval,
+    LineRange,
     intervals,
 )
 from runner.grounding.word_lists import COMMON_CODES, HTTP_CODES, PORTS
@@ -55,7 +55,7 @@ class BareLines(Chunk):
             self._bind(cite)
         return close
 
-    def _without_codes(self, lines: list[Interval], close: int) -> list[Interval]:
+    def _without_codes(self, lines: list[LineRange], close: int) -> list[LineRange]:
         """`:308-310, 405 :311`, `line 155, and 500 for the rest` end in a status."""
         first, last = lines[-1]
         if len(lines) < 2 or first != last or first not in COMMON_CODES:
@@ -296,7 +296,7 @@ def _goes_on(line: int, following: int) -> bool:
     return line <= following <= line + 600
 
 
-def is_longer(span: Span, begin: int, close: int) -> bool:
+def is_longer(span: CodeSpan, begin: int, close: int) -> bool:
     """True if a code span holds more than these characters: `a[1:42]`, but not `:51` alone."""
     if span.begin >= begin or close >= span.end:
         return False

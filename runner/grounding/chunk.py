@@ -26,10 +26,10 @@ from runner.grounding.patterns import (
     OF_SAME_FILE,
     QUALIFIED,
     SPACED,
-    Interval,
+    LineRange,
     intervals,
 )
-from runner.grounding.word_lists import HTTP_CODES, NAMES, PORTS
+from runner.grounding.word_lists import FILE_NAMES, HTTP_CODES, PORTS
 
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 
@@ -87,7 +87,7 @@ class Chunk:
         if path and direct and not self._is_file(path, direct):
             return None
         # A file called `run` must not make every word `run` a citation of it.
-        if path in self.index.bare_names and path not in NAMES and not direct:
+        if path in self.index.bare_names and path not in FILE_NAMES and not direct:
             return None
         return path
 
@@ -135,7 +135,7 @@ class Chunk:
 
         `short`: its short name stands there, which alone cites nothing.
         """
-        lines: list[Interval] = []
+        lines: list[LineRange] = []
         symbol = None
         direct = self._lines_behind(close)
         if direct is None and (direct := MEMBER.match(self.text, close)):

@@ -7,15 +7,15 @@ from typing import NamedTuple
 from runner.grounding.mentions import Mention
 from runner.grounding.nearness import Distances, Match, is_wide, measure, needs_text
 from runner.grounding.outlines import TextOnly
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.rates import Verified
-from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.symbols import SourceFile, SymbolLines
 from runner.records import Resolution, Status
 
 _LONGEST_WRITTEN = 400
 """Characters. A JSON list of 20,000 lines would be written with each of them."""
-_NO_PLACES = Places((), (), ())
+_NO_PLACES = SymbolLines((), (), ())
 _NO_DISTANCES = Distances()
 
 
@@ -33,7 +33,7 @@ class Claim(NamedTuple):
     def without_symbol(self) -> Claim:
         return self._replace(mention=self.mention._replace(symbol=None))
 
-    def verified(self, check: Check, *, weight: float, chance: float = 0.0) -> Verified:
+    def verified(self, check: ClaimCheck, *, weight: float, chance: float = 0.0) -> Verified:
         """What the check makes of the mention; an accusation that is in doubt is none."""
         distances = check.distances
         mention = self.mention
@@ -62,33 +62,33 @@ class Claim(NamedTuple):
         return f"; the answer names one {tail} in full, {self.path}" if tail else ""
 
 
-class Check(NamedTuple):
+class ClaimCheck(NamedTuple):
     """What a file says of a claim, and why."""
 
     status: Status
     reason: str
-    places: Places = _NO_PLACES
+    places: SymbolLines = _NO_PLACES
     distances: Distances = _NO_DISTANCES
     match: Match | None = None
     doubts: tuple[str, ...] = ()
     """Why it is no accusation, if it fails: what of it is a guess of ours."""
 
 
-def check_lines(file: SourceFile, symbol: str | None, lines: Interval) -> Check:
+def check_lines(file: SourceFile, symbol: str | None, lines: LineRange) -> ClaimCheck:
     """Whether the file has the lines, and the symbol near them."""
     missing = missing_lines(file, lines)
     places = _NO_PLACES if symbol is None else file.places(symbol)
     if missing:
-        return Check("hallucinated", missing, places)
+        return ClaimCheck("hallucinated", missing, places)
     if symbol is None:
-        return Check("grounded", "the lines exist; no symbol is named")
+        return ClaimCheck("grounded", "the lines exist; no symbol is named")
     distances = measure(file, symbol, lines)
     match = distances.match()
     reason = _where(symbol, places, match) + _notes(file, lines)
-    return Check("grounded" if match else "hallucinated", reason, places, distances, match)
+    return ClaimCheck("grounded" if match else "hallucinated", reason, places, distances, match)
 
 
-def missing_lines(file: SourceFile, lines: Interval) -> str | None:
+def missing_lines(file: SourceFile, lines: LineRange) -> str | None:
     """Why the lines do not exist; None if they do."""
     start, end = lines
     if start < 1:
@@ -106,7 +106,7 @@ _MATCHES = {
 }
 
 
-def _where(symbol: str, places: Places, match: Match | None) -> str:
+def _where(symbol: str, places: SymbolLines, match: Match | None) -> str:
     if match is None:
         return f"{symbol} is not within {TOLERANCE} lines: {_elsewhere(places)}"
     if match.distance == 0:
@@ -114,7 +114,7 @@ def _where(symbol: str, places: Places, match: Match | None) -> str:
     return f"{symbol}: {_MATCHES[match.kind]} is {_count_of_lines(match.distance)} away"
 
 
-def _elsewhere(places: Places) -> str:
+def _elsewhere(places: SymbolLines) -> str:
     if places.unheard:
         return f"nothing in the tree is called {places.unheard}"
     if places.definitions:
@@ -125,7 +125,7 @@ def _elsewhere(places: Places) -> str:
     return "not in the file"
 
 
-def _notes(file: SourceFile, lines: Interval) -> str:
+def _notes(file: SourceFile, lines: LineRange) -> str:
     notes = ""
     if is_wide(lines):
         notes = f" (a range of more than {WIDE_LINES} lines is measured from its ends)"

@@ -23,7 +23,7 @@ _MOST_BLOCKS = 20
 _LANGUAGES = {b"ts": "typescript", b"typescript": "typescript", b"tsx": "tsx"}
 
 
-class Block(NamedTuple):
+class ScriptBlock(NamedTuple):
     """The inside of a script element, in bytes."""
 
     begin: int
@@ -64,16 +64,16 @@ def _blank(text: bytes) -> bytes:
     return re.sub(rb"[^\n]", b" ", text)
 
 
-def _blocks(source: bytes) -> Iterator[Block]:
+def _blocks(source: bytes) -> Iterator[ScriptBlock]:
     yield from islice(_all_blocks(source), _MOST_BLOCKS)
 
 
-def _all_blocks(source: bytes) -> Iterator[Block]:
+def _all_blocks(source: bytes) -> Iterator[ScriptBlock]:
     at = 0
     while opening := _OPENING.search(source, at):
         closing = _CLOSING.search(source, opening.end())
         at = closing.start() if closing else len(source)
-        yield Block(opening.end(), at, _language(opening["attributes"]))
+        yield ScriptBlock(opening.end(), at, _language(opening["attributes"]))
 
 
 def _language(attributes: bytes) -> str:

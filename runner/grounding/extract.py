@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.inline import paths_in, read_below, read_chunk
-from runner.grounding.json_citations import read_json
+from runner.grounding.json_citations import read_json_citations
 from runner.grounding.markdown_tables import is_rule, read_table
-from runner.grounding.mentions import MOST_MENTIONS, Mention, Reading
+from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention
 from runner.grounding.owners import Above, Seen
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
 
@@ -83,7 +83,7 @@ def read_all(text: str, index: PathIndex) -> Extracted:
 
 def _read(text: str, index: PathIndex, seen: Seen) -> list[Mention]:
     if _JSON_START.match(text):
-        mentions = read_json(text, index, Above(None, sure=False, seen=seen))
+        mentions = read_json_citations(text, index, Above(None, sure=False, seen=seen))
         if mentions is not None:
             return mentions
     return _Document(text, index, seen).read()
@@ -101,7 +101,7 @@ class _Heading(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Scope:
+class _FileScope:
     """Which file lines without one belong to, here; it changes as the document is read."""
 
     headings: list[_Heading] = field(default_factory=list)
@@ -123,10 +123,10 @@ class _Scope:
             return self.lead
         return self.headings[-1].file
 
-    def below(self, level: int) -> _Scope:
+    def below(self, level: int) -> _FileScope:
         """The scope behind a heading."""
         headings = [heading for heading in self.headings if heading.level < level]
-        return _Scope(headings=headings, last=self.last)
+        return _FileScope(headings=headings, last=self.last)
 
     def leave_items(self, indent: int) -> None:
         """Those that a chunk at this indent ends."""
@@ -146,7 +146,7 @@ class _Document:
         self.lines = text.split("\n")
         self.index = index
         self.at = 0
-        self.scope = _Scope()
+        self.scope = _FileScope()
         self.seen = seen
         self.level = self.default_level = 0
         """Of the heading above, and of the one above what says whose lines without a file are."""
@@ -228,7 +228,7 @@ class _Document:
 
     def _json(self, text: str) -> bool:
         """False if the text is no JSON."""
-        mentions = read_json(text, self.index, self._above(0))
+        mentions = read_json_citations(text, self.index, self._above(0))
         if mentions is None:
             return False
         self.mentions += mentions
@@ -340,7 +340,7 @@ class _Document:
                 if mention.start is not None or not strict:
                     self.mentions.append(mention)
 
-    def _fenced_line(self, line: str, above: Above, *, strict: bool) -> Reading:
+    def _fenced_line(self, line: str, above: Above, *, strict: bool) -> ChunkMentions:
         if above.file and not strict:
             line = _row_as_line(line)
         return read_below(line, self.index, above, strict=strict)
@@ -363,10 +363,10 @@ class _Document:
         is_main = main is not None and file == main
         return Above(file, sure=subject is not None, seen=self.seen, main=is_main)
 
-    def _read(self, text: str, above: Above) -> Reading:
+    def _read(self, text: str, above: Above) -> ChunkMentions:
         return self._keep(read_below(text, self.index, above))
 
-    def _keep(self, reading: Reading) -> Reading:
+    def _keep(self, reading: ChunkMentions) -> ChunkMentions:
         self.mentions += reading.mentions
         if self.seen.default is None:
             self.default_level = self.level

@@ -68,7 +68,7 @@ def _language_of_script(source: bytes) -> str | None:
 
 # --- grammars -------------------------------------------------------------------------------
 
-Mend = tuple[re.Pattern[bytes], bytes]
+SourcePatch = tuple[re.Pattern[bytes], bytes]
 """What a grammar stumbles over, and the byte put in place of each of its bytes."""
 
 
@@ -76,13 +76,13 @@ class Grammar(NamedTuple):
     language: tree_sitter.Language
     query: tree_sitter.Query
     prelude: bytes
-    macros: tuple[Mend, ...]
-    mends: tuple[Mend, ...]
+    macros: tuple[SourcePatch, ...]
+    mends: tuple[SourcePatch, ...]
     identity: str
     """Digest of grammar, core, query and language.toml: part of a cached outline's name."""
 
 
-class _Loaded(NamedTuple):
+class _LoadedGrammar(NamedTuple):
     language: tree_sitter.Language
     version: str
 
@@ -116,7 +116,7 @@ def _query(language: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _compiled(mends: Iterable[Replacement]) -> tuple[Mend, ...]:
+def _compiled(mends: Iterable[Replacement]) -> tuple[SourcePatch, ...]:
     return tuple(
         (re.compile(mend.pattern.encode(), re.M | re.X), mend.filler.encode()) for mend in mends
     )
@@ -128,17 +128,17 @@ def _identity(name: str, version: str, query: str, known: Language, mends: objec
     return hashlib.sha256(parts.encode()).hexdigest()[:24]
 
 
-def _from_wheel(known: Language) -> _Loaded | None:
+def _from_wheel(known: Language) -> _LoadedGrammar | None:
     try:
         module = importlib.import_module(known.package.replace("-", "_"))
         pointer = getattr(module, known.function)()
         version = importlib.metadata.version(known.package)
     except ImportError:
         return None
-    return _Loaded(tree_sitter.Language(pointer), version)
+    return _LoadedGrammar(tree_sitter.Language(pointer), version)
 
 
-def _from_bundle(language: str) -> _Loaded | None:
+def _from_bundle(language: str) -> _LoadedGrammar | None:
     """Out of the library of tree-sitter-languages, which is never imported, only opened.
 
     The package's own `get_parser` fails on this core; the grammars in its library do not.
@@ -150,7 +150,7 @@ def _from_bundle(language: str) -> _Loaded | None:
     function.restype = ctypes.c_void_p  # else a pointer of 64 bits loses half of them
     capsule = _capsule(function())
     version = importlib.metadata.version("tree-sitter-languages")
-    return _Loaded(tree_sitter.Language(capsule), version)
+    return _LoadedGrammar(tree_sitter.Language(capsule), version)
 
 
 def _bundled_library() -> Path | None:

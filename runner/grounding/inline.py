@@ -9,7 +9,7 @@ from operator import attrgetter
 from runner.grounding.bare_lines import BareLines, is_longer
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.links import MaskedText
-from runner.grounding.mentions import MOST_MENTIONS, Cite, Reading, mentions_of
+from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Cite, mentions_of
 from runner.grounding.naming import span_before
 from runner.grounding.owners import Above, Seen
 from runner.grounding.patterns import (
@@ -19,7 +19,7 @@ from runner.grounding.patterns import (
     NAMED,
     SAME_FILE,
     SURE_EVENT,
-    Interval,
+    LineRange,
 )
 
 _DIGIT = re.compile(r"\d")
@@ -31,7 +31,7 @@ DOUBTFUL = ("parens", "worded", "loose", "pointed")
 
 def read_chunk(
     text: str, index: PathIndex, inherited: str | None = None, *, strict: bool = False
-) -> Reading:
+) -> ChunkMentions:
     """The citations of one chunk.
 
     `inherited` is the file that lines without one belong to; `strict` takes `path:line` alone.
@@ -39,11 +39,11 @@ def read_chunk(
     return read_below(text, index, Above(inherited, sure=False, seen=Seen(index)), strict=strict)
 
 
-def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = False) -> Reading:
+def read_below(text: str, index: PathIndex, above: Above, *, strict: bool = False) -> ChunkMentions:
     """The citations of one chunk of a document, below what stands above it."""
     if not above.seen.begin_chunk():
-        return Reading([], [])
-    return _Reader(_plainly(text), index, above, strict=strict).read()
+        return ChunkMentions([], [])
+    return _ChunkReader(_plainly(text), index, above, strict=strict).read()
 
 
 def _plainly(text: str) -> str:
@@ -60,11 +60,11 @@ def _unescaped(token: re.Match[str]) -> str:
     return re.sub(r"\\([_*~#\[\]().+!-])", r"\1", token[0])
 
 
-class _Reader(BareLines):
+class _ChunkReader(BareLines):
     """Goes through a chunk from path to path and from line to line, and ties them together."""
 
     def __init__(self, text: str, index: PathIndex, above: Above, *, strict: bool) -> None:
-        def lines_of_words(words: str, path: str) -> list[Interval]:
+        def lines_of_words(words: str, path: str) -> list[LineRange]:
             return _lines_of_words(
                 words, index, Above(path, sure=True, seen=above.seen), strict=strict
             )
@@ -74,12 +74,12 @@ class _Reader(BareLines):
         self.landmarks = self._landmarks(masked.cites)
         """What is found by other means than events, the last one first."""
 
-    def read(self) -> Reading:
+    def read(self) -> ChunkMentions:
         mentions = mentions_of(self.original, self._cites_in_order(), strict=self.strict)
         lead = self.owners.lead() if self.paths else None
-        return Reading(mentions, self.paths, lead)
+        return ChunkMentions(mentions, self.paths, lead)
 
-    def lines(self) -> list[Interval]:
+    def lines(self) -> list[LineRange]:
         """The lines that the chunk cites; who says what of them is not asked."""
         return [lines for cite in self._cites_in_order() for lines in dict.fromkeys(cite.lines)]
 
@@ -168,24 +168,24 @@ class _Reader(BareLines):
         return self._take_named(named) if named else event.end()
 
 
-def _lines_of_words(words: str, index: PathIndex, above: Above, *, strict: bool) -> list[Interval]:
+def _lines_of_words(words: str, index: PathIndex, above: Above, *, strict: bool) -> list[LineRange]:
     """[`f` (line 42)](src/app.py): the lines that a link's words give for its target."""
     if not _DIGIT.search(words):
         return []
     if not EVENT.search(words) or not above.seen.begin_chunk():
         return []
-    return _Reader(_plainly(words), index, above, strict=strict).lines()
+    return _ChunkReader(_plainly(words), index, above, strict=strict).lines()
 
 
-_TAKERS: dict[str, Callable[[_Reader, re.Match[str]], int | None]] = {
-    "lines": _Reader._take_lines,
-    "named": _Reader._take_named,
-    "bare": _Reader._take_bare,
-    "ticked": _Reader._take_ticked,
-    "parens": _Reader._take_parens,
-    "worded": _Reader._take_worded,
-    "loose": _Reader._take_loose,
-    "pointed": _Reader._take_pointed,
+_TAKERS: dict[str, Callable[[_ChunkReader, re.Match[str]], int | None]] = {
+    "lines": _ChunkReader._take_lines,
+    "named": _ChunkReader._take_named,
+    "bare": _ChunkReader._take_bare,
+    "ticked": _ChunkReader._take_ticked,
+    "parens": _ChunkReader._take_parens,
+    "worded": _ChunkReader._take_worded,
+    "loose": _ChunkReader._take_loose,
+    "pointed": _ChunkReader._take_pointed,
 }
 """By the group of the event."""
 

@@ -14,7 +14,7 @@ from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
 from runner.grounding.paths import clean_path
-from runner.grounding.patterns import SETTING, Interval, intervals, ordered
+from runner.grounding.patterns import SETTING, LineRange, intervals, ordered
 
 _FILE_KEYS = frozenset(
     """
@@ -89,7 +89,7 @@ class _Object(Pairs):
     """An object's pairs in order, repeated keys kept."""
 
 
-class _Named(NamedTuple):
+class _NamedSymbol(NamedTuple):
     """The symbol that an object or a key names."""
 
     symbol: str | None
@@ -103,13 +103,13 @@ class _Here(NamedTuple):
     tree: PathIndex
     above: Above
     """Its file is that of the object, or of one around it."""
-    named: _Named | None
+    named: _NamedSymbol | None
     depth: int
     said: str = ""
     """The key, and what the object's texts say."""
 
 
-def read_json(text: str, index: PathIndex, above: Above) -> list[Mention] | None:
+def read_json_citations(text: str, index: PathIndex, above: Above) -> list[Mention] | None:
     """The citations of JSON text.
 
     None if it is no JSON (truncated, with comments), and is to be read as prose.
@@ -280,7 +280,7 @@ def _told(pairs: Pairs) -> str:
     return " ".join(told)[:MOST_SAID]
 
 
-def _named_by(key: str, here: _Here) -> _Named | None:
+def _named_by(key: str, here: _Here) -> _NamedSymbol | None:
     """A key that is a symbol names it; one such as `defined_at` leaves the object's."""
     named = _key_symbol(key)
     if named is None and _PLACE_KEY.search(_snake(key)):
@@ -340,7 +340,7 @@ class _LineKeys:
     def __init__(self, pairs: Pairs) -> None:
         self.start: int | None = None
         self.end: int | None = None
-        self.listed: list[Interval] = []
+        self.listed: list[LineRange] = []
         self.written: list[str] = []
         for key, value in pairs:
             if self._take(_snake(key), value):
@@ -363,7 +363,7 @@ class _LineKeys:
             self.listed += _as_lines(value)
         return True
 
-    def lines(self) -> list[Interval]:
+    def lines(self) -> list[LineRange]:
         if self.start is not None:
             return [*self.listed, ordered(self.start, self.end or self.start)]
         if self.end is not None and len(self.listed) == 1:
@@ -382,7 +382,7 @@ def _whole_number(value: Any) -> int | None:
     return None
 
 
-def _as_lines(value: Any) -> list[Interval]:
+def _as_lines(value: Any) -> list[LineRange]:
     """42, "42-60", ["42", 51], {"start": 42, "end": 60}; none if any part is something else."""
     number = _whole_number(value)
     if number is not None:
@@ -396,15 +396,15 @@ def _as_lines(value: Any) -> list[Interval]:
     return []
 
 
-def _lines_of_text(value: str) -> list[Interval]:
+def _lines_of_text(value: str) -> list[LineRange]:
     numbers = _NUMBERS.match(value)
     if numbers is None:
         return []
     return intervals(numbers["list"].lstrip(":"))
 
 
-def _lines_of_list(values: list[Any]) -> list[Interval]:
-    lines: list[Interval] = []
+def _lines_of_list(values: list[Any]) -> list[LineRange]:
+    lines: list[LineRange] = []
     for value in values:
         part = _as_lines(value)
         if not part:
@@ -413,7 +413,7 @@ def _lines_of_list(values: list[Any]) -> list[Interval]:
     return lines
 
 
-def _as_range(value: Any) -> list[Interval]:
+def _as_range(value: Any) -> list[LineRange]:
     """`"line_range": [42, 60]` is one range, not two lines."""
     lines = _as_lines(value)
     if isinstance(value, list) and len(lines) == 2:
@@ -424,7 +424,7 @@ def _as_range(value: Any) -> list[Interval]:
 # --- symbols --------------------------------------------------------------------------------
 
 
-def _own_symbol(pairs: Pairs) -> _Named | None:
+def _own_symbol(pairs: Pairs) -> _NamedSymbol | None:
     """What the object says its symbol is.
 
     `name`, `type` and the like count only if their value looks like no word of English.
@@ -436,11 +436,11 @@ def _own_symbol(pairs: Pairs) -> _Named | None:
             continue
         symbol = symbol_of(value.strip("`"))
         if symbol and (key in _SURE_KEYS or is_compound(symbol)):
-            return _Named(symbol, weak=key == "type")
+            return _NamedSymbol(symbol, weak=key == "type")
     return None
 
 
-def _key_symbol(key: str) -> _Named | None:
+def _key_symbol(key: str) -> _NamedSymbol | None:
     """A key that is a symbol: `Engine.ServeHTTP`, `wsgi_app()`.
 
     It is never a plain word, nor of the snake or camel case that keys have.
@@ -452,7 +452,7 @@ def _key_symbol(key: str) -> _Named | None:
         return None
     qualified = re.search(r"[.#]|::", symbol)
     if qualified or "(" in key or key[0].isupper():
-        return _Named(symbol, weak=True)
+        return _NamedSymbol(symbol, weak=True)
     return None
 
 

@@ -6,19 +6,19 @@ import bisect
 from collections.abc import Iterable
 from itertools import accumulate
 
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 
 
-class Intervals:
+class LineRanges:
     """Intervals of lines, of which the nearest is asked for."""
 
-    def __init__(self, intervals: Iterable[Interval]) -> None:
+    def __init__(self, intervals: Iterable[LineRange]) -> None:
         ordered = sorted(intervals)
         self._starts = [start for start, _ in ordered]
         self._reached = list(accumulate((end for _, end in ordered), max))
         """The last line that any of the intervals so far has: one may lie within another."""
 
-    def gap_to(self, lines: Interval) -> int | None:
+    def gap_to(self, lines: LineRange) -> int | None:
         """Lines to the nearest; 0 if one touches, None if there is none."""
         if not self._starts:
             return None
@@ -33,6 +33,6 @@ class Intervals:
         return min(before, after)
 
 
-def points(lines: Iterable[int]) -> Intervals:
+def points(lines: Iterable[int]) -> LineRanges:
     """Single lines as intervals."""
-    return Intervals((line, line) for line in lines)
+    return LineRanges((line, line) for line in lines)

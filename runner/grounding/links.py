@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.mentions import MOST_MENTIONS, Cite
-from runner.grounding.naming import Span, symbol_of
+from runner.grounding.naming import CodeSpan, symbol_of
 from runner.grounding.paths import clean_path
-from runner.grounding.patterns import COLON_TAIL, Interval, anchor_lines, intervals
+from runner.grounding.patterns import COLON_TAIL, LineRange, anchor_lines, intervals
 from runner.grounding.word_lists import COMMANDS
 
 _CODE_SPAN = re.compile(r"(?P<ticks>`(?<!``)`?)(?!`)(?P<code>[^`\n]{1,400})(?P=ticks)(?!`)")
@@ -53,12 +53,12 @@ _BLOB = re.compile(
 )
 
 
-class _Target(NamedTuple):
+class _LinkTarget(NamedTuple):
     """What a link points to in the repository."""
 
     written: str
     path: str
-    lines: list[Interval]
+    lines: list[LineRange]
 
 
 class MaskedText:
@@ -68,12 +68,12 @@ class MaskedText:
     """
 
     def __init__(
-        self, text: str, index: PathIndex, lines_in: Callable[[str, str], list[Interval]]
+        self, text: str, index: PathIndex, lines_in: Callable[[str, str], list[LineRange]]
     ) -> None:
         self.index = index
         self.lines_in = lines_in
         self.cites: list[Cite] = []
-        self.spans: list[Span] = []
+        self.spans: list[CodeSpan] = []
         """Code spans that are no commands."""
         if "`" in text:
             text = _CODE_SPAN.sub(self._mask_command, text)
@@ -90,7 +90,7 @@ class MaskedText:
             command = _COMMAND.match(code)
             if code.startswith("$ ") or (command and command["word"] in COMMANDS):
                 return _blank(span)
-        self.spans.append(Span(*span.span()))
+        self.spans.append(CodeSpan(*span.span()))
         return span[0]
 
     def _mask_link(self, link: re.Match[str]) -> str:
@@ -108,7 +108,7 @@ class MaskedText:
         # [the app](src/app.py), line 42: its path stays, for lines that follow.
         return " " + target.written.ljust(len(link[0]) - 1)
 
-    def _cite_target(self, link: re.Match[str], target: _Target) -> bool:
+    def _cite_target(self, link: re.Match[str], target: _LinkTarget) -> bool:
         """A link counts once: through its target if that has lines, else through its words."""
         symbol = None
         if target.lines:
@@ -123,7 +123,7 @@ class MaskedText:
         self.cites.append(cite)
         return True
 
-    def _target(self, target: str) -> _Target | None:
+    def _target(self, target: str) -> _LinkTarget | None:
         """`src/app.py`, `src/app.py:42`, `src/app.py#L42`; None if it is no file's."""
         path, _, anchor = _FILE_URL.sub("", target).partition("#")
         lines = anchor_lines(anchor)
@@ -134,7 +134,7 @@ class MaskedText:
         known = clean_path(unquote(path), self.index, has_line=bool(lines))
         if known is None:
             return None
-        return _Target(path, known, lines)
+        return _LinkTarget(path, known, lines)
 
     def _mask_url(self, url: re.Match[str]) -> str:
         if scheme := _FILE_URL.match(url[0]):  # a path like any other

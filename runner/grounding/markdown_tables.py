@@ -12,7 +12,7 @@ from runner.grounding.inline import first_path_in, read_below
 from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID, Mention, saying
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.owners import Above
-from runner.grounding.patterns import Interval, intervals
+from runner.grounding.patterns import LineRange, intervals
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"\s*\|?\s*:?-{1,}:?\s*(?:\|\s*:?-{1,}:?\s*)*\|?\s*\Z")  # |---|:-:|
@@ -58,18 +58,18 @@ _COLUMN_NUMBER = re.compile(
 """Before a number in a column that a file heads."""
 
 
-class _Column(NamedTuple):
+class _MarkdownColumn(NamedTuple):
     title: str
     file: str | None
     """That its title names."""
 
 
-_UNTITLED = _Column("", None)
+_UNTITLED = _MarkdownColumn("", None)
 
 
-class _Cell(NamedTuple):
+class _MarkdownCell(NamedTuple):
     text: str
-    column: _Column
+    column: _MarkdownColumn
 
 
 def is_rule(row: str) -> bool:
@@ -96,10 +96,10 @@ def read_table(rows: Sequence[str], index: PathIndex, above: Above) -> list[Ment
 
     A cell is a sentence; its file comes from its row, its column's title or above.
     """
-    return _Table(index, above).read(rows)
+    return _MarkdownTable(index, above).read(rows)
 
 
-class _Table:
+class _MarkdownTable:
     def __init__(self, index: PathIndex, above: Above) -> None:
         self.index = index
         self.above = above
@@ -108,7 +108,7 @@ class _Table:
 
     def read(self, rows: Sequence[str]) -> list[Mention]:
         header = cells_of(rows[0])
-        columns = [_Column(title, first_path_in(title, self.index)) for title in header]
+        columns = [_MarkdownColumn(title, first_path_in(title, self.index)) for title in header]
         mentions: list[Mention] = []
         for title in header:
             # A file in a title heads its column, and is cited in the cells.
@@ -120,7 +120,7 @@ class _Table:
             mentions += self._read_row(_cells(row, columns))
         return mentions
 
-    def _read_row(self, cells: list[_Cell]) -> Iterator[Mention]:
+    def _read_row(self, cells: list[_MarkdownCell]) -> Iterator[Mention]:
         row_file = _row_file(cells, self.index)
         if row_file is None and any(map(_is_ditto, cells)):
             row_file = self.last_file
@@ -139,7 +139,9 @@ class _Table:
                 silent.append(cell.text)
         return saying(" ".join(silent)[:MOST_SAID], cited)
 
-    def _read_cell(self, cell: _Cell, above: Above, symbol: str | None) -> Iterator[Mention]:
+    def _read_cell(
+        self, cell: _MarkdownCell, above: Above, symbol: str | None
+    ) -> Iterator[Mention]:
         lines = _numeric_lines(cell)
         if lines and above.file:
             written = cell.text.strip("`*_ ")
@@ -153,13 +155,13 @@ class _Table:
             yield _with_row_symbol(mention, cell.text, symbol)
 
 
-def _cells(row: str, columns: Iterable[_Column]) -> list[_Cell]:
+def _cells(row: str, columns: Iterable[_MarkdownColumn]) -> list[_MarkdownCell]:
     """A row may be longer than the header, or shorter."""
     padded = itertools.chain(columns, itertools.repeat(_UNTITLED))
-    return [_Cell(*cell) for cell in zip(cells_of(row), padded, strict=False)]
+    return [_MarkdownCell(*cell) for cell in zip(cells_of(row), padded, strict=False)]
 
 
-def _numeric_lines(cell: _Cell) -> list[Interval]:
+def _numeric_lines(cell: _MarkdownCell) -> list[LineRange]:
     """The numbers of a cell of nothing else, in a column of lines or of one file."""
     # Any other column may count something.
     if not cell.column.file and not _LINE_COLUMN.match(cell.column.title):
@@ -177,14 +179,14 @@ def _with_row_symbol(mention: Mention, cell: str, symbol: str | None) -> Mention
     return mention._replace(symbol=symbol)
 
 
-def _is_ditto(cell: _Cell) -> bool:
+def _is_ditto(cell: _MarkdownCell) -> bool:
     """An empty cell of files, or one that says "same"."""
     return bool(
         _FILE_COLUMN.search(cell.column.title) and _DITTO.fullmatch(cell.text.strip("`*_ "))
     )
 
 
-def _row_file(cells: list[_Cell], index: PathIndex) -> str | None:
+def _row_file(cells: list[_MarkdownCell], index: PathIndex) -> str | None:
     in_file_columns = [cell for cell in cells if _FILE_COLUMN.search(cell.column.title)]
     for cell in (*in_file_columns, *cells):
         path = first_path_in(cell.text, index)
@@ -193,7 +195,7 @@ def _row_file(cells: list[_Cell], index: PathIndex) -> str | None:
     return None
 
 
-def _row_symbol(cells: Iterable[_Cell]) -> str | None:
+def _row_symbol(cells: Iterable[_MarkdownCell]) -> str | None:
     """The symbol in the first column of symbols, if it is one and looks like no English word."""
     for cell in cells:
         if _SYMBOL_COLUMN.match(cell.column.title):
@@ -201,7 +203,7 @@ def _row_symbol(cells: Iterable[_Cell]) -> str | None:
     return None
 
 
-def _cell_symbol(cell: _Cell) -> str | None:
+def _cell_symbol(cell: _MarkdownCell) -> str | None:
     symbol = symbol_of(cell.text.strip("`* "))
     if symbol is None:
         return None

@@ -18,7 +18,7 @@ from runner.grounding.attaching import (
     symbol_before,
 )
 from runner.grounding.naming import spans_of
-from runner.grounding.patterns import ASIDE, SENTENCE_END, Interval
+from runner.grounding.patterns import IN_PARENTHESES, SENTENCE_END, LineRange
 
 Tie = Literal["own", "sentence", "context"]
 """What ties lines to a path: they are written together, the path stands before them in the
@@ -72,14 +72,14 @@ class Mention(NamedTuple):
     """What the text says of it: the words around it, without citations."""
 
     @property
-    def lines(self) -> Interval | None:
+    def lines(self) -> LineRange | None:
         """None for a file named without a line."""
         if self.start is None or self.end is None:
             return None
         return self.start, self.end
 
 
-class Reading(NamedTuple):
+class ChunkMentions(NamedTuple):
     """What one chunk cites, and the paths it names."""
 
     mentions: list[Mention]
@@ -104,7 +104,7 @@ class Cite(NamedTuple):
     close: int
     """Characters of the chunk: its first, and the one behind it."""
     path: str
-    lines: list[Interval]
+    lines: list[LineRange]
     """Empty for a file cited without a line."""
     ref: str | None = None
     symbol: str | None = None
@@ -121,7 +121,7 @@ def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> list[Menti
     mentions: list[Mention] = []
     if not cites:
         return mentions
-    words = _Words(text, cites)
+    words = _ChunkWords(text, cites)
     named: list[_Names] = [()] * len(cites) if strict else words.names()
     for place, cite in enumerate(cites):
         said = words.said(place).strip() if cite.lines else ""
@@ -174,7 +174,7 @@ def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
             yield mention._replace(said=f"{mention.said} {said}".strip())
 
 
-class _Words:
+class _ChunkWords:
     """The words of a chunk that each of its citations may claim as its own."""
 
     def __init__(self, text: str, cites: Sequence[Cite]) -> None:
@@ -302,7 +302,7 @@ class _Words:
 
     def _behind(self, cite: Cite) -> int:
         """Past a bracket right behind a citation: `a.py:1 (foo), b.py:2` names no foo for b.py."""
-        aside = ASIDE.match(self.text, cite.close)
+        aside = IN_PARENTHESES.match(self.text, cite.close)
         if aside is None:
             return cite.close
         return aside.end()
@@ -371,7 +371,7 @@ def _mentions(cite: Cite, written: str, names: _Names, said: str) -> list[Mentio
 def _mention(  # noqa: PLR0913 - what its fields are taken from
     cite: Cite,
     written: str,
-    lines: Interval | None = None,
+    lines: LineRange | None = None,
     name: Attached | None = None,
     *,
     group: int = 0,

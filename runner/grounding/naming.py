@@ -72,21 +72,21 @@ _GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")  # Layer<S>, Vec::<u8>
 _CODE_SPAN = re.compile(r"`(?<!``)([^`\n]{1,200})`(?!`)")
 
 
-class Span(NamedTuple):
+class CodeSpan(NamedTuple):
     """A code span: from its first backtick to behind its last."""
 
     begin: int
     end: int
 
 
-def spans_of(text: str) -> list[Span]:
+def spans_of(text: str) -> list[CodeSpan]:
     """The code spans of a chunk, in order."""
     if "`" not in text:
         return []
-    return [Span(*span.span()) for span in _CODE_SPAN.finditer(text)]
+    return [CodeSpan(*span.span()) for span in _CODE_SPAN.finditer(text)]
 
 
-def span_before(spans: list[Span], at: int) -> Span | None:
+def span_before(spans: list[CodeSpan], at: int) -> CodeSpan | None:
     """The last span that begins before `at`."""
     place = bisect.bisect_left(spans, (at, -1))
     if place == 0:
@@ -94,7 +94,7 @@ def span_before(spans: list[Span], at: int) -> Span | None:
     return spans[place - 1]
 
 
-def span_at(spans: list[Span], at: int) -> Span | None:
+def span_at(spans: list[CodeSpan], at: int) -> CodeSpan | None:
     """The span that begins at `at`."""
     place = bisect.bisect_left(spans, (at, -1))
     if place < len(spans) and spans[place].begin == at:
@@ -102,7 +102,7 @@ def span_at(spans: list[Span], at: int) -> Span | None:
     return None
 
 
-def inside(text: str, span: Span) -> str:
+def inside(text: str, span: CodeSpan) -> str:
     """A span without its backticks."""
     return text[span.begin + 1 : span.end - 1]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
 from runner.grounding.outlines import TextOnly
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.spelling import parts_of
-from runner.grounding.symbols import Places, SourceFile
+from runner.grounding.symbols import SourceFile, SymbolLines
 
 MatchKind = Literal["definition", "use", "span", "text"]
 
@@ -61,13 +61,13 @@ def _is_near(distance: int | None) -> TypeGuard[int]:
     return distance is not None and distance <= TOLERANCE
 
 
-def is_wide(lines: Interval) -> bool:
+def is_wide(lines: LineRange) -> bool:
     """`a.py:1-99999` points nowhere: it would be near every symbol."""
     start, end = lines
     return end - start >= WIDE_LINES
 
 
-def needs_text(file: SourceFile, lines: Interval) -> bool:
+def needs_text(file: SourceFile, lines: LineRange) -> bool:
     """True if a bare word must do as evidence: no outline, or a broken one around the lines."""
     outline = file.outline
     if isinstance(outline, TextOnly):
@@ -75,7 +75,7 @@ def needs_text(file: SourceFile, lines: Interval) -> bool:
     return bool(outline.broken) and file.broken_near(*lines, TOLERANCE)
 
 
-def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
+def measure(file: SourceFile, symbol: str, lines: LineRange) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
     places = file.places(symbol)
     by_text = needs_text(file, lines)
@@ -86,7 +86,7 @@ def measure(file: SourceFile, symbol: str, lines: Interval) -> Distances:
     return first.closer(_distances(places, (end, end), by_text=by_text))
 
 
-def kind_near(file: SourceFile, symbol: str, lines: Interval) -> MatchKind | None:
+def kind_near(file: SourceFile, symbol: str, lines: LineRange) -> MatchKind | None:
     """The kind of what is within reach, as `measure` finds it, but no distances: it is asked for
     every citation of an answer, once for each shift.
     """
@@ -105,7 +105,7 @@ def kind_near(file: SourceFile, symbol: str, lines: Interval) -> MatchKind | Non
     return None
 
 
-def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
+def has_mute_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
     """True if the name stands within reach in a comment or a string, where it is no evidence."""
     start, end = lines
     if is_wide(lines):
@@ -118,7 +118,7 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: Interval) -> bool:
     return any(named.gap_to((line, line)) != 0 for line in words[low:high])
 
 
-def _distances(places: Places, lines: Interval, *, by_text: bool) -> Distances:
+def _distances(places: SymbolLines, lines: LineRange, *, by_text: bool) -> Distances:
     return Distances(
         places.headers.gap_to(lines),
         places.used.gap_to(lines),
@@ -127,7 +127,7 @@ def _distances(places: Places, lines: Interval, *, by_text: bool) -> Distances:
     )
 
 
-def gap(one: Interval, other: Interval) -> int:
+def gap(one: LineRange, other: LineRange) -> int:
     """Lines between two intervals; 0 if they touch."""
     return max(0, one[0] - other[1], other[0] - one[1])
 

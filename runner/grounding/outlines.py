@@ -20,7 +20,7 @@ import tree_sitter
 
 from runner.grounding.cache import Cache
 from runner.grounding.components import code_of, is_component, text_of
-from runner.grounding.grammars import Grammar, Mend, grammar, language_of
+from runner.grounding.grammars import Grammar, SourcePatch, grammar, language_of
 
 LARGEST_BYTES = 2_000_000
 """Trees take 27 times the source (measured); a larger file is generated or data, and is searched as
@@ -63,7 +63,7 @@ class Definition(NamedTuple):
     """Byte of the name."""
 
 
-class _Parts(NamedTuple):
+class _OutlineParts(NamedTuple):
     definitions: tuple[Definition, ...]
     mute: tuple[int, ...]
     """Bytes in comments and strings: start, end, start, end, …, ascending. Interpolated code is
@@ -73,7 +73,7 @@ class _Parts(NamedTuple):
     template: first and last of each."""
 
 
-class Outline(_Parts):
+class Outline(_OutlineParts):
     """What is asked of it once for each symbol is looked up: an answer may name every word of a
     large file."""
 
@@ -241,7 +241,7 @@ def _best_tree(source: bytes, loaded: Grammar) -> tree_sitter.Tree | None:
     return other
 
 
-def _mended(source: bytes, mends: tuple[Mend, ...]) -> bytes:
+def _mended(source: bytes, mends: tuple[SourcePatch, ...]) -> bytes:
     if not mends:
         return source
     mended = bytearray(source)
@@ -313,7 +313,7 @@ def _tree(
         return None
 
 
-class _Draft(NamedTuple):
+class _RawDefinition(NamedTuple):
     """A definition before its owners and its header are known."""
 
     name: str
@@ -333,8 +333,8 @@ class _Draft(NamedTuple):
 
 def _draft(
     name: str, scope: tuple[str, ...], at: tree_sitter.Node, whole: tree_sitter.Node
-) -> _Draft:
-    return _Draft(
+) -> _RawDefinition:
+    return _RawDefinition(
         name=name,
         scope=scope,
         line=at.end_point[0] + 1,
@@ -353,7 +353,7 @@ class _Spelled(NamedTuple):
     scope: tuple[str, ...]
 
 
-class _Block(NamedTuple):
+class _EnclosingNode(NamedTuple):
     """What may enclose definitions."""
 
     begin: int
@@ -374,11 +374,11 @@ class _Frame(NamedTuple):
     names: tuple[str, ...]
 
 
-Match = dict[str, list[tree_sitter.Node]]
+QueryMatch = dict[str, list[tree_sitter.Node]]
 _KINDS = frozenset({"comment", "string", "code", "header", "closed", "opened", "items"})
 
 
-_Key = tuple[int, str]
+_DraftKey = tuple[int, str]
 """A byte and the name there: Kotlin's `constructor` is also its class's name."""
 
 
@@ -408,9 +408,9 @@ class _Captures:
         self.source = source
         self.prelude = loaded.prelude
         self.query = loaded.query
-        self.drafts: dict[_Key, _Draft] = {}
-        self.variables: dict[_Key, _Draft] = {}
-        self.scopes: list[_Block] = []
+        self.drafts: dict[_DraftKey, _RawDefinition] = {}
+        self.variables: dict[_DraftKey, _RawDefinition] = {}
+        self.scopes: list[_EnclosingNode] = []
         self.ends: list[int] = []
         """Where each macro's tokens end: what reaches over one is an error, and no definition."""
         self.nodes: defaultdict[str, list[tree_sitter.Node]] = defaultdict(list)
@@ -437,7 +437,7 @@ class _Captures:
             if not _is_inside(local, draft.begin):
                 self.drafts.setdefault(key, draft)
 
-    def _take(self, match: Match, pattern: int) -> None:
+    def _take(self, match: QueryMatch, pattern: int) -> None:
         if "definition" in match:
             self._take_definition(match, pattern, match["definition"][0], self.drafts)
         elif "variable" in match:
@@ -448,14 +448,18 @@ class _Captures:
             for kind in match.keys() & _KINDS:
                 self.nodes[kind] += match[kind]
 
-    def _take_scope(self, match: Match) -> None:
+    def _take_scope(self, match: QueryMatch) -> None:
         whole = match["scope"][0]
         for node in match["scope.name"]:
-            block = _Block(whole.start_byte, whole.end_byte, self._text(node), None)
+            block = _EnclosingNode(whole.start_byte, whole.end_byte, self._text(node), None)
             self.scopes.append(block)
 
     def _take_definition(
-        self, match: Match, pattern: int, whole: tree_sitter.Node, drafts: dict[_Key, _Draft]
+        self,
+        match: QueryMatch,
+        pattern: int,
+        whole: tree_sitter.Node,
+        drafts: dict[_DraftKey, _RawDefinition],
     ) -> None:
         """One name may match several patterns (a decorated function): its widest counts, and of
         equals the one with more owners."""
@@ -473,7 +477,7 @@ class _Captures:
             if known is None or known.weight < draft.weight:
                 drafts[at.start_byte, name] = draft
 
-    def _spelled(self, match: Match) -> Iterator[_Spelled]:
+    def _spelled(self, match: QueryMatch) -> Iterator[_Spelled]:
         for node in match.get("declarator", ()):
             yield from self._declared(node)
         for node in match.get("qualified", ()):
@@ -519,9 +523,9 @@ class _Captures:
                 at=key[0],
             )
 
-    def _blocks(self) -> Iterator[_Block]:
+    def _blocks(self) -> Iterator[_EnclosingNode]:
         for (at, name), draft in self.drafts.items():
-            yield _Block(draft.begin, draft.close, name, at)
+            yield _EnclosingNode(draft.begin, draft.close, name, at)
         yield from self.scopes
 
     def _first_lines_above(self) -> dict[int, int]:
@@ -556,9 +560,9 @@ def _header(start: int, first_lines: dict[int, int]) -> int:
     return start
 
 
-def _owners(blocks: Iterable[_Block]) -> dict[_Key, tuple[str, ...]]:
+def _owners(blocks: Iterable[_EnclosingNode]) -> dict[_DraftKey, tuple[str, ...]]:
     """The names of what encloses each definition, outermost first; only the innermost few."""
-    owners: dict[_Key, tuple[str, ...]] = {}
+    owners: dict[_DraftKey, tuple[str, ...]] = {}
     enclosing: list[_Frame] = []
     in_order = sorted(blocks, key=lambda block: (block.begin, -block.close))
     for (begin, close), sharing in groupby(in_order, key=lambda block: block.place):
@@ -572,7 +576,7 @@ def _owners(blocks: Iterable[_Block]) -> dict[_Key, tuple[str, ...]]:
 
 
 def _take_owners(
-    owners: dict[_Key, tuple[str, ...]], block: _Block, outers: tuple[str, ...]
+    owners: dict[_DraftKey, tuple[str, ...]], block: _EnclosingNode, outers: tuple[str, ...]
 ) -> str:
     """A block's name, its own owners noted."""
     if block.at is not None:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 from runner.grounding.symbols import SourceFile
 
 WEAK_BELOW = 0.5
@@ -56,7 +56,7 @@ _STOP = frozenset(
 )
 
 
-class Judged(NamedTuple):
+class PlaceRank(NamedTuple):
     """What the words say of a place."""
 
     percentile: float | None
@@ -69,7 +69,7 @@ class Judged(NamedTuple):
         return self.percentile is not None and self.percentile < WEAK_BELOW
 
 
-_NOT_JUDGED = Judged(percentile=None, weak_share=None)
+_NOT_JUDGED = PlaceRank(percentile=None, weak_share=None)
 
 
 class Overlap:
@@ -79,10 +79,10 @@ class Overlap:
         self._indexes: dict[str, dict[str, list[int]]] = {}
         # Without these, a list of a thousand lines with one sentence would be swept for each.
         self._words: dict[str, frozenset[str]] = {}
-        self._places: dict[tuple[str, frozenset[str], int], _Places | None] = {}
+        self._places: dict[tuple[str, frozenset[str], int], _PlaceScores | None] = {}
         self._work_left = _MOST_WORK
 
-    def judge(self, file: SourceFile, said: str, lines: Interval) -> Judged:
+    def judge(self, file: SourceFile, said: str, lines: LineRange) -> PlaceRank:
         """Whether the lines hold what is said of them. They have to exist."""
         places = self._scored(file, self._words_of(said), lines[1] - lines[0] + 1)
         if places is None:
@@ -94,13 +94,13 @@ class Overlap:
             self._words[said] = frozenset(words_of(said))
         return self._words[said]
 
-    def _scored(self, file: SourceFile, words: frozenset[str], width: int) -> _Places | None:
+    def _scored(self, file: SourceFile, words: frozenset[str], width: int) -> _PlaceScores | None:
         key = (file.path, words, width)
         if key not in self._places:
             self._places[key] = self._score(file, words, width)
         return self._places[key]
 
-    def _score(self, file: SourceFile, words: frozenset[str], width: int) -> _Places | None:
+    def _score(self, file: SourceFile, words: frozenset[str], width: int) -> _PlaceScores | None:
         if len(file.source) > _LARGEST_FILE or self._work_left < 0:
             return None
         index = self._index(file)
@@ -109,7 +109,7 @@ class Overlap:
             return None
         rare = _rarest(known)
         self._work_left -= sum(map(len, rare))
-        return _Places(rare, width, file.line_count)
+        return _PlaceScores(rare, width, file.line_count)
 
     def _index(self, file: SourceFile) -> dict[str, list[int]]:
         if file.path not in self._indexes:
@@ -158,7 +158,7 @@ def _rarest(known: Iterable[list[int]]) -> list[list[int]]:
 # --- places ---------------------------------------------------------------------------------
 
 
-class _Places:
+class _PlaceScores:
     """Every place of a width in a file, by what it holds of some words."""
 
     def __init__(self, found: Sequence[list[int]], width: int, line_count: int) -> None:
@@ -168,9 +168,9 @@ class _Places:
         self._sweep(found, width, line_count)
         self._percentiles, self._weak_share = self._ranked()
 
-    def judge(self, start: int) -> Judged:
+    def judge(self, start: int) -> PlaceRank:
         score = self._scores[bisect.bisect_right(self._starts, start) - 1]
-        return Judged(self._percentiles[score], self._weak_share)
+        return PlaceRank(self._percentiles[score], self._weak_share)
 
     def _sweep(self, found: Sequence[list[int]], width: int, line_count: int) -> None:
         """Score the runs of places between which nothing changes."""
@@ -207,7 +207,7 @@ class _Places:
         return places
 
 
-def _places_with(lines: Iterable[int], width: int, count: int) -> Iterator[Interval]:
+def _places_with(lines: Iterable[int], width: int, count: int) -> Iterator[LineRange]:
     """First and last start of the places that hold one of the lines; each start once."""
     counted_to = 0
     for line in lines:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.mentions import Tie
-from runner.grounding.patterns import SENTENCE_END, Interval
+from runner.grounding.patterns import SENTENCE_END, LineRange
 
 FAR = 600
 """Characters: what lies further apart is not said in one breath. It bounds every look back, so that
@@ -63,8 +63,8 @@ _LONGEST_LEAD = 160
 
 Distance = Callable[[str, int], int | None]
 """Lines from a line of a path to the nearest that is cited; None if there is none."""
-Answer = TypeVar("Answer")
-Question = Callable[[Distance], Answer]
+T = TypeVar("T")
+DistanceQuestion = Callable[[Distance], T]
 
 
 class Seen:
@@ -88,7 +88,7 @@ class Seen:
         self._paths: dict[str, None] = {}
         if whole:
             self._whole = {path: sorted(lines) for path, lines in whole._lines.items()}
-        self._answered: list[tuple[Question[object], object]] = []
+        self._answered: list[tuple[DistanceQuestion[object], object]] = []
         """What was asked of the lines cited so far. Once all are known, another answer to any of it
         is what a second reading is for."""
 
@@ -140,14 +140,14 @@ class Seen:
         answered = self._answered
         return not is_known or any(ask(again.distance) != answer for ask, answer in answered)
 
-    def ask(self, question: Question[Answer]) -> Answer:
+    def ask(self, question: DistanceQuestion[T]) -> T:
         """The answer by the lines that are cited so far, here and in a first reading."""
         answer = question(self.distance)
         if len(self._answered) < MOST_ANSWERS:
             self._answered.append((question, answer))
         return answer
 
-    def note(self, path: str, lines: Iterable[Interval]) -> None:
+    def note(self, path: str, lines: Iterable[LineRange]) -> None:
         cited = self._lines.setdefault(self._key(path), [])
         for interval in lines:
             cited += interval
@@ -219,7 +219,7 @@ class Owner(NamedTuple):
         return tuple(dict.fromkeys((*self.rivals, *seen.paths)))
 
 
-class _Claim(NamedTuple):
+class _OwnerClaim(NamedTuple):
     """A path of the chunk that lines behind it may belong to."""
 
     path: str
@@ -265,11 +265,11 @@ class Owners:
     def __init__(self, text: str, above: Above) -> None:
         self.text = text
         self.inherited, self.sure, self.seen, self.main = above
-        self.claims: list[_Claim] = []
-        self.current: _Claim | None = None
+        self.claims: list[_OwnerClaim] = []
+        self.current: _OwnerClaim | None = None
         self._unplaced: list[tuple[str, int, int, bool]] = []
         """Paths named since the last lines without one: most chunks have no such lines at all."""
-        self._local: dict[int, _Claim] = {}
+        self._local: dict[int, _OwnerClaim] = {}
         """The path named last within a bracket, by where that begins."""
         self._begun: set[int] = set()
         """Brackets that begin with lines: their paths are asides."""
@@ -299,7 +299,7 @@ class Owners:
     def _place(self, path: str, begin: int, end: int, *, bare: bool) -> None:
         around = self._brackets.around(begin)
         leads = not self.claims and self._is_lead(begin)
-        claim = _Claim(path, end, leads, bare, not around)
+        claim = _OwnerClaim(path, end, leads, bare, not around)
         self.claims.append(claim)
         if not around:
             if bare or leads or not self.sure:
@@ -348,7 +348,7 @@ class Owners:
             found = self._by_distance(*found, line)
         return Owner(*found, in_sentence, firm=is_said and found[0] == claim.path)
 
-    def _is_of_same_file(self, claim: _Claim, begin: int) -> bool:
+    def _is_of_same_file(self, claim: _OwnerClaim, begin: int) -> bool:
         """`same file :115`, or a file named for what follows it."""
         return claim.bare and (begin - claim.end < 4 or self.is_one_sentence(claim.end, begin))
 
@@ -392,7 +392,7 @@ class Owners:
             return None
         return Owner(found, (), in_sentence=False)
 
-    def _within(self, around: list[int]) -> _Claim | None:
+    def _within(self, around: list[int]) -> _OwnerClaim | None:
         """The path named last in the innermost bracket that names one."""
         for bracket in reversed(around):
             if bracket in self._local:
@@ -400,7 +400,7 @@ class Owners:
             self._begun.add(bracket)
         return None
 
-    def _current_at(self, begin: int, *, listed: bool) -> _Claim | None:
+    def _current_at(self, begin: int, *, listed: bool) -> _OwnerClaim | None:
         last = next(reversed(self.claims), None)
         goes_on = listed and last is not None and (last.outside or last.bare)
         if last and goes_on and self.is_one_sentence(last.end, begin):

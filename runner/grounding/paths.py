@@ -5,9 +5,9 @@ from __future__ import annotations
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.word_lists import (
     EXTENSIONS,
+    FILE_NAMES,
     FOREIGN_PARTS,
     FOREIGN_ROOTS,
-    NAMES,
     PRODUCTS,
     SUFFIX_TLDS,
 )
@@ -64,4 +64,4 @@ def _is_file_name(name: str, index: PathIndex) -> bool:
     _, dot, extension = name.rpartition(".")
     if dot and (extension.lower() in EXTENSIONS or extension in index.extensions):
         return True
-    return name.partition(".")[0] in NAMES  # Makefile, Dockerfile.dev
+    return name.partition(".")[0] in FILE_NAMES  # Makefile, Dockerfile.dev

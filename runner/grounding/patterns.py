@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from runner.grounding.word_lists import NAMES
+from runner.grounding.word_lists import FILE_NAMES
 
-Interval = tuple[int, int]
+LineRange = tuple[int, int]
 """First and last line, 1-based and inclusive."""
 
 # --- one line or range ----------------------------------------------------------------------
@@ -39,7 +39,7 @@ _LOOSE_ITEM = _item(_SPACED)
 _ONE = re.compile(_item(_SPACED, rf"(?P<first>{_LINE})", rf"(?P<last>{_LINE})"))
 
 
-def intervals(listed: str, *, between: bool = False) -> list[Interval]:
+def intervals(listed: str, *, between: bool = False) -> list[LineRange]:
     """`42`, `42-60`, `42:8` (a column), `1476-80` (short for 1476-1480), `1, 7 and 9`.
 
     With `between`, "42 and 60" is the range and not the two lines.
@@ -52,7 +52,7 @@ def intervals(listed: str, *, between: bool = False) -> list[Interval]:
     return found
 
 
-def _interval(first: str, last: str | None) -> Interval:
+def _interval(first: str, last: str | None) -> LineRange:
     if last is None:
         return int(first), int(first)
     if int(last) < int(first) and len(last) < len(first):
@@ -60,7 +60,7 @@ def _interval(first: str, last: str | None) -> Interval:
     return ordered(int(first), int(last))
 
 
-def ordered(start: int, end: int) -> Interval:
+def ordered(start: int, end: int) -> LineRange:
     """`60-42` as 42-60."""
     return min(start, end), max(start, end)
 
@@ -77,7 +77,7 @@ _ANCHOR = re.compile(
 )
 
 
-def anchor_lines(anchor: str) -> list[Interval]:
+def anchor_lines(anchor: str) -> list[LineRange]:
     """The lines of a URL's `#…`; none if it is something else's, such as a heading's."""
     lines = _ANCHOR.match(anchor)
     if lines is None:
@@ -183,7 +183,7 @@ _PATH = (
     rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.]))"
     rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,9}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,9}}+){{0,60}}+"
 )
-_NAMES = "|".join(NAMES)
+_NAMES = "|".join(FILE_NAMES)
 _BARE_NAME = (
     rf"(?<![\w./\\:-])(?:{_NAMES})(?![\w/\\.])"  # Makefile
     r"|(?<![\w./\\:-])[A-Za-z][\w-]{1,60}+(?=`?:\d)"  # tool:3
@@ -285,7 +285,7 @@ CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
 """All that stands between the items of a list: `` ` (first), ``."""
 NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\))[ ]\Z", re.X)
 """Code before a bracket: `` `f` (42) ``, `open_shop (42)`, `openShop (42)`, `run() (42)`."""
-ASIDE = re.compile(r"[`*_]{0,3}\s?\([^()\n]{1,80}\)")
+IN_PARENTHESES = re.compile(r"[`*_]{0,3}\s?\([^()\n]{1,80}\)")
 """A bracket right behind a citation: `a.py:1 (foo)`."""
 
 # --- what is no line ------------------------------------------------------------------------

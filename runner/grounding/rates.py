@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from runner.grounding.mentions import MOST_SAID
 from runner.grounding.nearness import MatchKind, gap, is_wide
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE
 from runner.records import Citation, GroundingSummary, MustCite, Resolution, ShiftedRates, Status
 
@@ -188,7 +188,7 @@ def must_cite_recall(
     A symbol that is elsewhere in the file is no bar: the place was shown, and precision counts the
     error.
     """
-    shown: dict[str, list[Interval]] = defaultdict(list)
+    shown: dict[str, list[LineRange]] = defaultdict(list)
     for citation in citations:
         lines = existing_lines(citation)
         # So many that they would find everything show nothing.
@@ -197,7 +197,7 @@ def must_cite_recall(
     return tuple(_is_shown(must, shown[must.path]) for must in must_cite)
 
 
-def existing_lines(citation: Cited) -> Interval | None:
+def existing_lines(citation: Cited) -> LineRange | None:
     """The lines of a citation; None if its file, be it one that is only guessed, has no such."""
     if citation.start is None or citation.end is None or not is_read(citation):
         return None
@@ -207,6 +207,6 @@ def existing_lines(citation: Cited) -> Interval | None:
     return citation.start, citation.end
 
 
-def _is_shown(must: MustCite, shown: Iterable[Interval]) -> bool:
+def _is_shown(must: MustCite, shown: Iterable[LineRange]) -> bool:
     wanted = must.line, must.end or must.line
     return any(gap(lines, wanted) <= TOLERANCE for lines in shown)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from runner.grounding.nearness import kind_near
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 from runner.grounding.rates import Verified, existing_lines, is_resolved, rate
 from runner.grounding.specificity import Chances
 from runner.grounding.symbols import SourceFile
@@ -21,7 +21,7 @@ SHIFTS = (20, 200)
 """Lines: past the next definition; into another part of the file."""
 
 
-_Placed = tuple[Verified, Interval | None]
+_PlacedCitation = tuple[Verified, LineRange | None]
 """A citation, and its lines if they can be moved."""
 
 
@@ -44,7 +44,7 @@ class Shifts:
         placed = [(one, _lines_to_move(one)) for one in verified if one.start is not None]
         return tuple(self._rates(placed, by) for by in SHIFTS)
 
-    def _rates(self, placed: Iterable[_Placed], by: int) -> ShiftedRates:
+    def _rates(self, placed: Iterable[_PlacedCitation], by: int) -> ShiftedRates:
         weighed = [self._after(*one, by) for one in placed]
         grounded = [one.weight for one in weighed if one.is_grounded]
         weight = math.fsum(one.weight for one in weighed)
@@ -55,7 +55,7 @@ class Shifts:
             headline_rate=rate(len(grounded), len(weighed)),
         )
 
-    def _after(self, citation: Verified, lines: Interval | None, by: int) -> Weighed:
+    def _after(self, citation: Verified, lines: LineRange | None, by: int) -> Weighed:
         if lines is None:
             return Weighed(citation.weight, is_grounded=False)
         if citation.symbol is None:
@@ -67,12 +67,12 @@ class Shifts:
         return Weighed(1 - chance, is_grounded=kind is not None)
 
 
-def _lines_to_move(citation: Verified) -> Interval | None:
+def _lines_to_move(citation: Verified) -> LineRange | None:
     """None if there are none: no shift makes a line past the end, or of no file, a better one."""
     return existing_lines(citation) if is_resolved(citation) else None
 
 
-def shifted(lines: Interval, by: int, line_count: int) -> Interval:
+def shifted(lines: LineRange, by: int, line_count: int) -> LineRange:
     """The lines moved down, or up where the file ends; as far as a short file goes."""
     start, end = lines
     below, above = line_count - end, start - 1

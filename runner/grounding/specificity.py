@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from runner.grounding.nearness import MatchKind
 from runner.grounding.outlines import TextOnly
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE
 from runner.grounding.symbols import SourceFile
 
@@ -28,7 +28,7 @@ class Chances:
         self._known: dict[tuple[str, str, MatchKind | None], _Reach] = {}
 
     def of(
-        self, file: SourceFile, symbol: str | None, lines: Interval, kind: MatchKind | None = None
+        self, file: SourceFile, symbol: str | None, lines: LineRange, kind: MatchKind | None = None
     ) -> float:
         """0 to 1: the share of places for an interval of this width that reach the symbol.
 
@@ -53,7 +53,7 @@ class Chances:
 class _Reach:
     """What part of a file is within reach, by the gaps between."""
 
-    def __init__(self, line_count: int, reached: Iterable[Interval]) -> None:
+    def __init__(self, line_count: int, reached: Iterable[LineRange]) -> None:
         self._line_count = line_count
         self._gaps = sorted(_gaps(line_count, sorted(reached)))
         self._sums = list(accumulate(self._gaps, initial=0))
@@ -75,7 +75,7 @@ class _Reach:
         return 1 - missing / places
 
 
-def _gaps(line_count: int, reached: Sequence[Interval]) -> Iterator[int]:
+def _gaps(line_count: int, reached: Sequence[LineRange]) -> Iterator[int]:
     """Lines of each stretch that nothing reaches."""
     behind = 0
     for low, high in reached:
@@ -86,7 +86,7 @@ def _gaps(line_count: int, reached: Sequence[Interval]) -> Iterator[int]:
         yield line_count - behind
 
 
-def _reached(file: SourceFile, symbol: str, kind: MatchKind | None) -> Iterator[Interval]:
+def _reached(file: SourceFile, symbol: str, kind: MatchKind | None) -> Iterator[LineRange]:
     """The intervals from which the symbol is within reach."""
     places = file.places(symbol)
     lines = places.uses
@@ -100,7 +100,7 @@ def _reached(file: SourceFile, symbol: str, kind: MatchKind | None) -> Iterator[
         yield from _around(lines)
 
 
-def _around(lines: Iterable[int]) -> Iterator[Interval]:
+def _around(lines: Iterable[int]) -> Iterator[LineRange]:
     """What is within reach of lines in order; what touches is one, for a word on every line."""
     first: int | None = None
     last = 0

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from runner.grounding.language import LANGUAGES, dotted
-from runner.grounding.line_ranges import Intervals, points
+from runner.grounding.line_ranges import LineRanges, points
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
@@ -45,7 +45,7 @@ _MARKING = (
 _EMBEDDING = dotted(one.all_extensions for one in LANGUAGES.values() if one.embeds_in_body)
 
 
-class _Places(NamedTuple):
+class _SymbolLines(NamedTuple):
     definitions: tuple[Definition, ...]
     uses: tuple[int, ...]
     words: tuple[int, ...]
@@ -54,7 +54,7 @@ class _Places(NamedTuple):
     """A qualifier that names nothing in the tree: whatever else the symbol says, it is invented."""
 
 
-class Places(_Places):
+class SymbolLines(_SymbolLines):
     """Where a symbol is in one file, in lines."""
 
     @property
@@ -62,24 +62,24 @@ class Places(_Places):
         return not (self.definitions or self.uses or self.words)
 
     @cached_property
-    def headers(self) -> Intervals:
+    def headers(self) -> LineRanges:
         """From each definition's header to its name."""
-        return Intervals((d.header, d.line) for d in self.definitions)
+        return LineRanges((d.header, d.line) for d in self.definitions)
 
     @cached_property
-    def bodies(self) -> Intervals:
-        return Intervals((d.start, d.end) for d in self.definitions)
+    def bodies(self) -> LineRanges:
+        return LineRanges((d.start, d.end) for d in self.definitions)
 
     @cached_property
-    def used(self) -> Intervals:
+    def used(self) -> LineRanges:
         return points(self.uses)
 
     @cached_property
-    def written(self) -> Intervals:
+    def written(self) -> LineRanges:
         return points(self.words)
 
 
-_NOWHERE = Places((), (), ())
+_NOWHERE = SymbolLines((), (), ())
 """One for all that is invented: each of its own would sort its three empty sets of lines anew."""
 
 
@@ -106,8 +106,8 @@ class SourceFile:
         self.source = source
         self._make_outline = make_outline
         self._heard_of = heard_of
-        self._places: dict[str, Places] = {}
-        self._unqualified: dict[tuple[str, str], Places] = {}
+        self._places: dict[str, SymbolLines] = {}
+        self._unqualified: dict[tuple[str, str], SymbolLines] = {}
         """By the name as written, and as its definition has it."""
         self._heads: dict[str, frozenset[str]] = {}
         self.line_count = source.count(b"\n")
@@ -118,7 +118,7 @@ class SourceFile:
     def outline(self) -> Outline | TextOnly:
         return self._make_outline()
 
-    def places(self, symbol: str) -> Places:
+    def places(self, symbol: str) -> SymbolLines:
         """Definitions, uses and words of a symbol; a qualifier filters the definitions."""
         if symbol not in self._places:
             self._places[symbol] = self._find(symbol)
@@ -139,11 +139,11 @@ class SourceFile:
     def occurrences(self) -> Occurrences:
         return Occurrences(self.source)
 
-    def _find(self, symbol: str) -> Places:
+    def _find(self, symbol: str) -> SymbolLines:
         *qualifiers, name = parts_of(symbol)
         for qualifier in qualifiers:
             if not self._knows(qualifier):
-                return Places((), (), (), unheard=qualifier)
+                return SymbolLines((), (), (), unheard=qualifier)
         outline = self.outline
         spelled = name
         if isinstance(outline, Outline):
@@ -158,22 +158,22 @@ class SourceFile:
             places = self._constructed(places, outline, qualifiers[-1])
         return self._qualified(places, outline, qualifiers[-1], spelled)
 
-    def _constructed(self, places: Places, outline: Outline, owner: str) -> Places:
+    def _constructed(self, places: SymbolLines, outline: Outline, owner: str) -> SymbolLines:
         """Whoever makes a Shop calls `Shop.__init__`."""
         made = _lines_of_uses(list(self._words(owner)), outline.named(owner), outline)
         return places._replace(uses=tuple(sorted({*places.uses, *made})))
 
-    def _find_unqualified(self, name: str, spelled: str) -> Places:
+    def _find_unqualified(self, name: str, spelled: str) -> SymbolLines:
         words = self._written(name)
         lines = tuple(dict.fromkeys(word.line for word in words))
         outline = self.outline
         if isinstance(outline, TextOnly):
-            return Places((), (), lines)
+            return SymbolLines((), (), lines)
         named = outline.named(spelled)
         if not words and not named:
             return _NOWHERE
         uses = dict.fromkeys(_lines_of_uses(words, named, outline))
-        return Places(tuple(named), tuple(uses), lines)
+        return SymbolLines(tuple(named), tuple(uses), lines)
 
     def _written(self, name: str) -> list[_Word]:
         """Where the name stands as it is written or, where no file spells it so, without a mark."""
@@ -188,7 +188,9 @@ class SourceFile:
 
     # qualifiers
 
-    def _qualified(self, places: Places, outline: Outline, qualifier: str, name: str) -> Places:
+    def _qualified(
+        self, places: SymbolLines, outline: Outline, qualifier: str, name: str
+    ) -> SymbolLines:
         """Definitions that the qualifier owns.
 
         One that names nothing here (an instance, a module, a subclass elsewhere) filters nothing;

@@ -32,7 +32,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from runner.grounding.cache import Cache
-from runner.grounding.claims import Check, Claim, check_lines, missing_lines
+from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
 from runner.grounding.commit_files import PathIndex, Resolved
 from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
@@ -41,7 +41,7 @@ from runner.grounding.nearness import has_mute_word_near
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
 from runner.grounding.owners import MOST_CANDIDATES
-from runner.grounding.patterns import Interval
+from runner.grounding.patterns import LineRange
 from runner.grounding.rates import (
     Verified,
     distinct,
@@ -299,10 +299,10 @@ class _Verifier:
     def _verify_anew(self, mention: Mention) -> Verified:
         claim = self._claim(mention)
         if not claim.is_resolved:
-            check = Check("unresolved", self._why_unresolved(claim))
+            check = ClaimCheck("unresolved", self._why_unresolved(claim))
             return claim.verified(check, weight=self._weight_of_unresolved(claim))
         if mention.lines is None:
-            check = Check("grounded", "the file exists; no line is cited")
+            check = ClaimCheck("grounded", "the file exists; no line is cited")
             return claim.verified(check, weight=0.0)
         return self._verify_lines(claim, mention.lines)
 
@@ -321,7 +321,7 @@ class _Verifier:
             return "no such file at the commit"
         return f"{self.index.count_ending_in(claim.path)} files end in this path"
 
-    def _verify_lines(self, claim: Claim, lines: Interval) -> Verified:
+    def _verify_lines(self, claim: Claim, lines: LineRange) -> Verified:
         file = self._source(claim.path)
         symbol = claim.mention.symbol
         if symbol and self._names_no_symbol(symbol, file, weak=claim.mention.weak):

@@ -39,7 +39,7 @@ _BLANKED = bytes(c if c in _LETTERS or c >= 128 else 32 for c in range(256))
 _FORMAT = "1"
 
 
-class _Words(NamedTuple):
+class _TreeWords(NamedTuple):
     code: frozenset[str]
     prose: frozenset[str]
     complete: bool
@@ -69,7 +69,7 @@ class Vocabulary:
         return name.islower() and name.capitalize() in words.code
 
     @cached_property
-    def _words(self) -> _Words:
+    def _words(self) -> _TreeWords:
         key = f"words {_FORMAT} {self._files.commit}"
         words = _from_bytes(self._kept.get(key))
         if words is None:
@@ -98,7 +98,7 @@ class _ReadsMany(Protocol):
     def read_many(self, paths: Sequence[str]) -> Iterator[bytes]: ...
 
 
-def _read(files: Files) -> _Words:
+def _read(files: Files) -> _TreeWords:
     code: set[bytes] = set()
     prose: set[bytes] = set()
     left = MOST_BYTES
@@ -111,10 +111,10 @@ def _read(files: Files) -> _Words:
             words.update(_words_of(source))
     except SourceError:  # a partial clone
         return _UNREAD
-    return _Words(_texts(code), _texts(prose), complete=True)
+    return _TreeWords(_texts(code), _texts(prose), complete=True)
 
 
-_UNREAD = _Words(frozenset(), frozenset(), complete=False)
+_UNREAD = _TreeWords(frozenset(), frozenset(), complete=False)
 
 
 def _sources(files: Files) -> Iterator[tuple[str, bytes]]:
@@ -138,15 +138,15 @@ def _texts(words: Iterable[bytes]) -> frozenset[str]:
     return frozenset(word.decode("utf-8", "replace") for word in words)
 
 
-def _to_bytes(words: _Words) -> bytes:
+def _to_bytes(words: _TreeWords) -> bytes:
     text = json.dumps([sorted(words.code), sorted(words.prose), words.complete])
     return zlib.compress(text.encode(), level=1)
 
 
-def _from_bytes(data: bytes | None) -> _Words | None:
+def _from_bytes(data: bytes | None) -> _TreeWords | None:
     """Cached words; None if there are none or they are damaged."""
     try:
         code, prose, complete = json.loads(zlib.decompress(data or b""))
-        return _Words(frozenset(code), frozenset(prose), complete=bool(complete))
+        return _TreeWords(frozenset(code), frozenset(prose), complete=bool(complete))
     except (ValueError, TypeError, zlib.error):
         return None

@@ -19,7 +19,7 @@ EXTENSIONS = frozenset(
 """Lower case. A path that is not in the tree is one only if it ends in one of these, or in an
 extension that the tree has."""
 
-NAMES = tuple(
+FILE_NAMES = tuple(
     """
     Makefile Dockerfile Justfile justfile Rakefile Gemfile Procfile Jenkinsfile Vagrantfile
     Brewfile Podfile Fastfile Containerfile GNUmakefile CODEOWNERS LICENSE BUILD WORKSPACE

@@ -11,11 +11,11 @@ from pydantic import (
     model_validator,
 )
 
-from runner.records.record import Count, Name, Record, Sha256, Unit
+from runner.records.record import Count, Name, Record, Sha256, UnitInterval
 
 
 class GoldCriterion(Record):
-    score: Unit
+    score: UnitInterval
     reason: str
     """A sentence: what in the answer earned or lost it. Empty if the grader gave none."""
 
@@ -65,7 +65,7 @@ class JudgeLock(Record):
     """Its code or prompt version, model and parameters."""
     rho: Annotated[float, Field(ge=-1, le=1)]
     """Spearman, transcript level."""
-    scores: dict[str, Unit]
+    scores: dict[str, UnitInterval]
     """<scenario>/<transcript> -> what the judge gave it."""
     verdicts: dict[Sha256, Sha256]
     """Name under locks/verdicts/ -> digest of the file as accepted: none may be edited by hand."""
@@ -109,7 +109,7 @@ class AnchorsLock(Record):
     """Every file of every scenario: path from the checkout's top -> digest of its LF bytes."""
     scoring: dict[str, float | str]
     """Weights of both scores, and the version of what checks mean."""
-    gold_weights: dict[str, dict[str, dict[str, Unit]]]
+    gold_weights: dict[str, dict[str, dict[str, UnitInterval]]]
     """Scenario -> step -> criterion -> weight when the grades came in.
 
     A rubric's later weights must not move the gold.
@@ -148,7 +148,7 @@ class Correlation(Record):
 class Concordance(Record):
     """Of the pairs that lie apart by hand, the share that a judge orders alike; ties are half."""
 
-    share: Unit | None
+    share: UnitInterval | None
     """None if no two lie apart."""
     low: float | None = None
     """95 % bootstrap interval over transcripts."""
@@ -161,8 +161,8 @@ class AnchorScore(Record):
 
     transcript: str
     """<scenario>/<file name>"""
-    gold: Unit
-    judged: Unit
+    gold: UnitInterval
+    judged: UnitInterval
 
 
 class Disagreement(Record):
@@ -193,7 +193,7 @@ class TrivialRater(Record):
     name: str
     rho: float | None
     """None if it tells none of them apart."""
-    concordance: Unit | None
+    concordance: UnitInterval | None
     rho_all: float | None
     """With the junk among them, where that says how easy junk is told."""
 
@@ -221,7 +221,7 @@ class StoredExamination(Record):
     judge: str
     identity: Sha256
     examination: Examination
-    qualities: dict[str, Unit]
+    qualities: dict[str, UnitInterval]
     """Key of the question (anchors/pairs.py) -> the step's quality."""
 
 

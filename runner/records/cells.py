@@ -14,7 +14,7 @@ from runner.records.record import (
     Record,
     Seconds,
     Sha256,
-    Unit,
+    UnitInterval,
     digest_of,
     unless_none,
 )
@@ -318,7 +318,7 @@ class Study(Record):
 
     seed: Count
     """That the order of each block was drawn by."""
-    pass_at: Unit
+    pass_at: UnitInterval
     """The fairness from which on a trial passes."""
     blocks: tuple[Block, ...]
     """In the order in which they are taken up."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from runner.records.record import Count, NonNegative, Record, Unit, unless_none
+from runner.records.record import Count, NonNegative, Record, UnitInterval, unless_none
 
 Resolution = Literal["exact", "suffix", "ambiguous", "missing", "other_commit", "binding"]
 """How a path resolved; `binding` if it fails where a guess of ours ties it to."""
@@ -37,11 +37,11 @@ class Citation(Record):
     """Lines to the nearest use in code."""
     span_distance: int | None = None
     """Lines to the nearest definition's span; 0 inside it."""
-    weight: Unit
+    weight: UnitInterval
     """1 − the chance that a random place of the file would have held as well; 0 without a line."""
     weak: bool
     """Grounded, and the lines hold next to nothing of what is said of them."""
-    weak_share: Unit | None
+    weak_share: UnitInterval | None
     """Of the places of the file, those that would be weak too; None if too little is said."""
 
 
@@ -52,8 +52,8 @@ class ShiftedRates(Record):
     """How far."""
     total_weight: NonNegative
     """Not that of the answer as it is: what holds a symbol elsewhere may be of another kind."""
-    weighted_rate: Unit | None
-    headline_rate: Unit | None
+    weighted_rate: UnitInterval | None
+    headline_rate: UnitInterval | None
 
 
 class GroundingSummary(Record):
@@ -78,17 +78,17 @@ class GroundingSummary(Record):
     """Grounded ones whose lines hold next to nothing of what is said of them."""
     total_weight: NonNegative
     """The sum of the citations' weights."""
-    weighted_rate: Unit | None
+    weighted_rate: UnitInterval | None
     """Weight of the grounded ones / weight; None if no citation carries any."""
-    strict_rate: Unit | None
+    strict_rate: UnitInterval | None
     """Grounded and exact / total."""
-    headline_rate: Unit | None
+    headline_rate: UnitInterval | None
     """Grounded (exact or suffix) / total."""
-    definition_rate: Unit | None
+    definition_rate: UnitInterval | None
     """Symbols held by a definition / citations with a symbol."""
-    chance_rate: Unit | None
+    chance_rate: UnitInterval | None
     """What random lines of the same files would have scored."""
-    named_rate: Unit | None
+    named_rate: UnitInterval | None
     """Citations that name a symbol / total."""
     cut_at: Count | None = unless_none()
     """Mentions that are read of a text that goes on after them, of several the fewest.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from runner.records.record import Name, Record, Unit
+from runner.records.record import Name, Record, UnitInterval
 from runner.records.repositories import Source
 
 
@@ -124,7 +124,7 @@ class Fact(Record):
 
 
 class Criterion(Record):
-    weight: Unit
+    weight: UnitInterval
     question: str
     """What a judge that is a model is asked."""
     facts: tuple[Fact, ...]
@@ -156,7 +156,7 @@ class Rubric(Record):
     steps: Annotated[tuple[RubricStep, ...], Field(min_length=1)]
 
 
-Turn = Literal["roles", "order", "condition", "negation", "quantity", "cause", "place"]
+TurnedAspect = Literal["roles", "order", "condition", "negation", "quantity", "cause", "place"]
 """What was turned round: who does what to whom, before and after, "only if" and "unless", a "not",
 a number, a reason, or where it stands."""
 
@@ -170,7 +170,7 @@ class TurnedPair(Record):
 
     step: str
     """Equals the scenario's step name."""
-    kind: Turn
+    kind: TurnedAspect
     right: Annotated[str, Field(min_length=1)]
     wrong: Annotated[str, Field(min_length=1)]
     why: Annotated[str, Field(min_length=1)]

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from runner.records.citations import Citation, GroundingSummary
-from runner.records.record import Count, Record, Sha256, Unit
+from runner.records.record import Count, Record, Sha256, UnitInterval
 from runner.records.transcript import Effort
 
 
 class Scored(Record):
     kind: Literal["scored"] = "scored"
-    value: Unit
+    value: UnitInterval
     detail: str = ""
 
 
@@ -26,13 +26,13 @@ Score = Annotated[Scored | Unscored, Field(discriminator="kind")]
 
 
 class CriterionVerdict(Record):
-    score: Unit
+    score: UnitInterval
     reason: str
 
 
 class StepVerdict(Record):
     name: str
-    quality: Unit
+    quality: UnitInterval
     """Σ weight × score."""
     criteria: dict[str, CriterionVerdict]
 
@@ -79,7 +79,7 @@ class Rating(Record):
 
     judge: str
     duplicate: Annotated[int, Field(ge=1)]
-    quality: Unit
+    quality: UnitInterval
     steps: tuple[StepVerdict, ...]
 
 
@@ -112,7 +112,7 @@ class Verdict(Record):
     """The judge's code or prompt version, model and parameters."""
     inputs: Sha256
     """Rubric, prompts, answer and must-find set."""
-    quality: Unit
+    quality: UnitInterval
     steps: tuple[StepVerdict, ...]
     facts: tuple[FactVerdict, ...] = ()
     """In the rubric's order; empty if the judge does not say."""

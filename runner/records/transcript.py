@@ -68,7 +68,7 @@ class ToolResult(Record):
     """What the agent waited for it: 0 if a slower call ran beside it. None: all of wall_sec."""
 
 
-class Phases(Record):
+class TokenBreakdown(Record):
     """A turn's tokens by what they were of.
 
     The first four sum to the input, caches included; the last three to the output.
@@ -112,7 +112,7 @@ class Usage(Record):
     """The model that the provider says answered."""
     estimated: bool = False
     """True if the model counts no tokens and they are taken as characters / 4."""
-    phases: Phases | None = None
+    phases: TokenBreakdown | None = None
     """None in transcripts of earlier versions."""
 
 
@@ -218,5 +218,5 @@ class Effort(Record):
     malformed: Count = 0
     """Turns that were neither calls nor an answer."""
     retries: Count = 0
-    phases: Phases | None = None
+    phases: TokenBreakdown | None = None
     """Summed over the turns; None if none says."""

@@ -25,10 +25,10 @@ from runner.records import (
     Effort,
     Event,
     Malformed,
-    Phases,
     Prose,
     Scenario,
     StepEnd,
+    TokenBreakdown,
     ToolCall,
     ToolResult,
     ToolTrace,
@@ -159,7 +159,7 @@ def extent_of(path: Path) -> Extent:
     return Extent(digest=digest.hexdigest(), events=events)
 
 
-def holds(path: Path, events: Iterable[Event]) -> bool:
+def is_transcript(path: Path, events: Iterable[Event]) -> bool:
     """Are these the transcript's events? Raises FairtrialError if it is none.
 
     Compared by their bytes, a field that a later version adds would make every one look edited.
@@ -270,7 +270,7 @@ class _Ledger:
         self._context_tokens = 0
         self._malformed = 0
         self._retries = 0
-        self._phases: list[Phases] = []
+        self._phases: list[TokenBreakdown] = []
         self._tokens_estimated = False
         self._turn_secs: list[float | None] = []
         self._elapsed_secs: list[float] = []
@@ -380,14 +380,14 @@ class _Ledger:
         return turns_sec + sum(map(_waited_sec, self._calls))
 
 
-def _summed(parts: Sequence[Phases]) -> Phases | None:
+def _summed(parts: Sequence[TokenBreakdown]) -> TokenBreakdown | None:
     if not parts:
         return None
     totals: dict[str, int] = {}
     for part in parts:
         for name, tokens in part.model_dump(exclude={"estimated"}).items():
             totals[name] = totals.get(name, 0) + tokens
-    return Phases(**totals, estimated=any(part.estimated for part in parts))
+    return TokenBreakdown(**totals, estimated=any(part.estimated for part in parts))
 
 
 def _waited_sec(entry: _LedgerCall) -> float:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from runner.records import Block, CellResult, Plan
 from runner.records.run_store import LoadedCell
-from runner.report.records import BlockReport, Order
+from runner.report.records import BlockOrder, BlockReport
 from runner.report.view import ArmView, RunView, grouped, is_measured
 from runner.runs.plan import blocks_of
 
@@ -60,10 +60,10 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def order_of(arm: ArmView, blocks: Sequence[BlockReport]) -> Order:
+def order_of(arm: ArmView, blocks: Sequence[BlockReport]) -> BlockOrder:
     """Where the arm stood in its blocks."""
     own = [block for block in blocks if block.model == arm.model and arm.server in block.order]
-    return Order(
+    return BlockOrder(
         blocks=len(own),
         first=sum(block.order[0] == arm.server for block in own),
         last=sum(block.order[-1] == arm.server for block in own),

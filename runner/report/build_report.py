@@ -40,14 +40,14 @@ from runner.report.figures import (
 )
 from runner.report.grid import listed
 from runner.report.records import (
-    Arm,
-    Beside,
+    ArmReport,
     BlockReport,
     CellReport,
     Commentary,
     Fault,
     ImportedCell,
     Incomparable,
+    PairedBaseline,
     Report,
     ScenarioArm,
     ScenarioReport,
@@ -82,12 +82,12 @@ RESCORED = (
 )
 HISTORY = "THE LOCK'S PAST: {remark}, so nothing vouches for which generation came when."
 CHANGES_SHOWN = 5
-IMPORTED = (
+IMPORTED_CAVEAT = (
     "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
     "their seconds; scores are made here from its transcripts, and rank nobody."
 )
 FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
-CONTRADICTED = (
+CONTRADICTED_CAVEAT = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
     "figure."
@@ -157,7 +157,7 @@ def _notices(
         if name in answered and not kind.language_model:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
     if any(map(is_import, view.models)):
-        yield IMPORTED
+        yield IMPORTED_CAVEAT
     if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
         yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
     if run.plan.ungated:
@@ -171,7 +171,7 @@ def _notices(
     if gate and gate.history and not run.plan.ungated:
         yield HISTORY.format(remark=gate.history)
     if run.contradictions:
-        yield CONTRADICTED.format(count=len(run.contradictions))
+        yield CONTRADICTED_CAVEAT.format(count=len(run.contradictions))
 
 
 def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _judges(view: RunView) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Made:
+class _FigureInputs:
     """What an arm's figures are made with."""
 
     compared: Comparisons
@@ -214,8 +214,8 @@ class _Made:
     prices: Mapping[str, Price]
 
 
-def _made_with(view: RunView, plan: Plan, standing: Standing) -> _Made:
-    return _Made(
+def _made_with(view: RunView, plan: Plan, standing: Standing) -> _FigureInputs:
+    return _FigureInputs(
         compared=Comparisons(view=view, standing=standing),
         blocks=tuple(block_reports(view, plan)),
         pass_at=pass_at_of(plan),
@@ -223,10 +223,10 @@ def _made_with(view: RunView, plan: Plan, standing: Standing) -> _Made:
     )
 
 
-def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
+def _arm(made: _FigureInputs, arm: ArmView, spec: ServerSpec | None) -> ArmReport:
     compared = made.compared
     shell = compared.view.shell_of(arm)
-    return Arm(
+    return ArmReport(
         label=arm.label,
         model=arm.model,
         server=arm.server,
@@ -246,14 +246,14 @@ def _arm(made: _Made, arm: ArmView, spec: ServerSpec | None) -> Arm:
     )
 
 
-def _beside(arm: ArmView, shell: ArmView | None) -> Beside | None:
+def _beside(arm: ArmView, shell: ArmView | None) -> PairedBaseline | None:
     """The shell over the server's pairs alone: over more of them it is another set of tasks."""
     if shell is None or arm.is_shell:
         return None
     same = shell.beside(arm)
     if len(same.cells) == len(shell.usable):
         return None
-    return Beside(
+    return PairedBaseline(
         label="shell, same cells",
         fairness=fairness_figures(same),
         costs=costs(same, None),
@@ -349,7 +349,7 @@ def _incomparable(view: RunView) -> Iterator[Incomparable]:
 # --- scenarios ------------------------------------------------------------------------------
 
 
-def _section(made: _Made, name: str, scenario: Scenario | None) -> ScenarioReport:
+def _section(made: _FigureInputs, name: str, scenario: Scenario | None) -> ScenarioReport:
     arms = tuple(_scenario_arms(made, name))
     blocks = tuple(block for block in made.blocks if block.scenario == name)
     if scenario is None:
@@ -378,7 +378,7 @@ def _section(made: _Made, name: str, scenario: Scenario | None) -> ScenarioRepor
     )
 
 
-def _scenario_arms(made: _Made, scenario: str) -> Iterator[ScenarioArm]:
+def _scenario_arms(made: _FigureInputs, scenario: str) -> Iterator[ScenarioArm]:
     for whole in made.compared.view.arms:
         arm = whole.within(scenario)
         if arm.cells:

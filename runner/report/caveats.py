@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from runner.report.records import Arm, Report, ScenarioReport
+from runner.report.records import ArmReport, Report, ScenarioReport
 from runner.scoring.judges import caveats_of
 from runner.scoring.statistics import MIN_SCENARIOS
 
@@ -237,7 +237,7 @@ def _versions(report: Report) -> Iterator[str]:
             )
 
 
-def _definitions(report: Report, arm: Arm) -> list[str]:
+def _definitions(report: Report, arm: ArmReport) -> list[str]:
     """`a…, b…` -> both digests."""
     facts = report.repeat.servers.get(arm.server, {})
     return facts.get("server_spec", "").split(", ")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runner.records import Citation, GroundingSummary
 
-MARKS = {"grounded": "ok  ", "unresolved": "????", "hallucinated": "FAIL"}
+CITATION_MARKS = {"grounded": "ok  ", "unresolved": "????", "hallucinated": "FAIL"}
 WEAK = "weak"
 """Grounded, and no more than that."""
 DEFINITIONS_SHOWN = 5
@@ -30,7 +30,7 @@ def _mark(citation: Citation) -> str:
         return "file"
     if citation.weak:
         return WEAK
-    return MARKS[citation.status]
+    return CITATION_MARKS[citation.status]
 
 
 def _weakness(citation: Citation) -> str:

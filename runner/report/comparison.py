@@ -42,7 +42,7 @@ class Comparisons:
         shared = statistics.paired_differences(baseline, own)
         if not shared:
             return NO_PAIR
-        difference = _Difference(
+        difference = _PairedDifference(
             by_scenario=tuple(shared.values()),
             pairs=len(baseline.keys() & own.keys()),
             noise=self._noise[arm.model],
@@ -73,7 +73,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Difference:
+class _PairedDifference:
     """The shell's fairness taken from an arm's, over the trials that both have."""
 
     by_scenario: tuple[float, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from runner.records import Effort, Phases, Price, Usage
+from runner.records import Effort, Price, TokenBreakdown, Usage
 from runner.records.run_store import LoadedCell, LostAttempt
 from runner.report.records import Costs, LostTurns
 from runner.report.view import (
@@ -108,16 +108,16 @@ def _usd(efforts: Sequence[Effort], price: Price | None) -> float | None:
     return round(statistics.mean([price.cost_usd(effort) for effort in efforts]), 4)
 
 
-def _phases(efforts: Sequence[Effort]) -> Phases | None:
+def _phases(efforts: Sequence[Effort]) -> TokenBreakdown | None:
     """Means per cell; None if a cell is of a version that did not count them."""
     counted = [effort.phases for effort in efforts if effort.phases]
     if not counted or len(counted) < len(efforts):
         return None
     means = {}
-    for name in Phases.model_fields:
+    for name in TokenBreakdown.model_fields:
         if name != "estimated":
             means[name] = round(statistics.mean([getattr(phases, name) for phases in counted]))
-    return Phases(estimated=any(phases.estimated for phases in counted), **means)
+    return TokenBreakdown(estimated=any(phases.estimated for phases in counted), **means)
 
 
 # --- against the shell ----------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runner.gate.examination import MIN_RHO
-from runner.gate.gate import Proposal
+from runner.gate.gate import AcceptPreview
 from runner.gate.requirements import requirement_text
 from runner.records import Correlation, Disagreement, Examination, GateVerdict, TrivialRater
 
@@ -81,11 +81,11 @@ def _pair(pair: Disagreement) -> str:
     )
 
 
-def proposal_text(proposal: Proposal) -> str:
+def proposal_text(proposal: AcceptPreview) -> str:
     return "\n".join(_proposal_lines(proposal))
 
 
-def _proposal_lines(proposal: Proposal) -> Iterator[str]:
+def _proposal_lines(proposal: AcceptPreview) -> Iterator[str]:
     if proposal.changes:
         yield "changed since the last generation:"
     else:
@@ -105,7 +105,7 @@ def _rho(rho: float | None) -> str:
     return "none" if rho is None else f"{rho:.3f}"
 
 
-def _moves(proposal: Proposal) -> Iterator[str]:
+def _moves(proposal: AcceptPreview) -> Iterator[str]:
     if proposal.moves:
         yield "transcripts that move (by hand; judged before -> after; rank):"
     for move in proposal.moves:

@@ -11,7 +11,7 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 20, 16, 44
 """Margins, for the axes' words."""
 CHAR_WIDTH, LINE_HEIGHT = 6.8, 14
 RADIUS = 6
-PLACES = [(side, rows) for rows in (0, -1, 1, -2, 2, -3, 3) for side in ("start", "end")]
+LABEL_PLACES = [(side, rows) for rows in (0, -1, 1, -2, 2, -3, 3) for side in ("start", "end")]
 """Where a label may stand, the best first: right or left of its point, and lines further down."""
 
 
@@ -122,7 +122,7 @@ def _around(x: float, y: float) -> Box:
 def _placed(x: float, y: float, chars: int, taken: Sequence[Box]) -> tuple[str, float, Box]:
     """Its side, its base line and its box; right of its point if there is no free place."""
     found = []
-    for side, rows in PLACES:
+    for side, rows in LABEL_PLACES:
         base = y + 4 + rows * LINE_HEIGHT
         left = x + 9 if side == "start" else x - 9 - chars * CHAR_WIDTH
         box = (left, base - LINE_HEIGHT + 3, left + chars * CHAR_WIDTH, base + 3)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from runner.report.grid import DASH, Column, Table, clean, count, number, score, table, words
-from runner.scoring.ratings_file import AgreementReport, Among, Beside, Estimate, Prevalence
+from runner.scoring.ratings_file import (
+    AgreementReport,
+    Among,
+    IntervalEstimate,
+    Prevalence,
+    RaterAgreement,
+)
 
 PAIRS_SHOWN = 45
 _AMONG: tuple[Column[Among], ...] = (
@@ -21,7 +27,7 @@ _PAIRS: tuple[Column[Among], ...] = (
     number("agree", lambda row: _share(row.unanimous)),
     number("kappa", lambda row: _kappa(row.kappa), full="Cohen's kappa (95 %)"),
 )
-_BESIDE: tuple[Column[Beside], ...] = (
+_BESIDE: tuple[Column[RaterAgreement], ...] = (
     words("", lambda row: clean(row.rater)),
     number("items", lambda row: count(row.items)),
     number("agree", lambda row: _share(row.agreement)),
@@ -67,7 +73,7 @@ def _tables_beside(report: AgreementReport) -> Iterator[Table]:
         yield table(title, _BESIDE, rows, notes=tuple(_notes_beside(rows)))
 
 
-def _notes_beside(rows: Sequence[Beside]) -> Iterator[str]:
+def _notes_beside(rows: Sequence[RaterAgreement]) -> Iterator[str]:
     constants = sorted({row.constant for row in rows if row.constant})
     yield f"a constant rater says {' or '.join(map(clean, constants))} of everything: kappa 0"
     better = sum(row.beats_constant for row in rows)
@@ -77,7 +83,7 @@ def _notes_beside(rows: Sequence[Beside]) -> Iterator[str]:
             yield f"{clean(row.rater)}: {row.left_out} items left out ({_why(row)})"
 
 
-def _why(row: Beside) -> str:
+def _why(row: RaterAgreement) -> str:
     reasons = []
     if row.ties:
         reasons.append(f"{row.ties} without a majority")
@@ -103,13 +109,13 @@ def _percent(value: float | None) -> str:
     return DASH if value is None else f"{value:.2%}"
 
 
-def _share(found: Estimate) -> str:
+def _share(found: IntervalEstimate) -> str:
     if found.low is None or found.high is None:
         return _percent(found.value)
     return f"{found.value:.2%} ({found.low * 100:.0f}–{found.high * 100:.0f})"
 
 
-def _kappa(found: Estimate) -> str:
+def _kappa(found: IntervalEstimate) -> str:
     if found.low is None or found.high is None:
         return score(found.value)
     return f"{found.value:.3f} ({found.low:.2f}–{found.high:.2f})"

@@ -16,11 +16,11 @@ from runner.records import (
     Count,
     Gate,
     OutcomeKind,
-    Phases,
     PriceList,
     Record,
     Since,
     Standing,
+    TokenBreakdown,
 )
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -160,7 +160,7 @@ class Costs(Record):
     """Over all cells."""
     malformed: Count = 0
     """Turns that were neither calls nor an answer, over all cells."""
-    phases: Phases | None = None
+    phases: TokenBreakdown | None = None
     """Tokens by what they were of."""
     tokens_estimated: bool
     """True if any cell's model counts none: they are then taken as characters / 4."""
@@ -183,7 +183,7 @@ class Costs(Record):
     instructions_chars: Count | None
 
 
-class Beside(Record):
+class PairedBaseline(Record):
     """The shell over the cells of one server's pairs, where its own row is of others as well.
 
     Printed right under that server's row.
@@ -222,7 +222,7 @@ class Trials(Record):
     highest: Number | None
 
 
-class Order(Record):
+class BlockOrder(Record):
     """Where an arm stood in its blocks."""
 
     blocks: Count
@@ -264,7 +264,7 @@ class LostTurns(Record):
     """None if the model has no price."""
 
 
-class Arm(Record):
+class ArmReport(Record):
     label: str
     """The server's name; with the model's, if a run has several."""
     model: str
@@ -281,9 +281,9 @@ class Arm(Record):
     adoption: AdoptionFigures | None
     grounding: GroundingParts
     costs: Costs
-    beside: Beside | None = None
+    beside: PairedBaseline | None = None
     """None if the shell's own row is of the same pairs."""
-    order: Order
+    order: BlockOrder
     passes: tuple[PassChance, ...] = ()
     """Empty if nothing was repeated."""
 
@@ -426,7 +426,7 @@ class Report(Record):
     pass_at: Number
     """The fairness from which on a trial passes."""
     lost: tuple[LostTurns, ...] = ()
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmReport, ...]
     """Shell first, then in the plan's order; never sorted by a score."""
     contradictions: tuple[Contradiction, ...] = ()
     """Where a file of the run says something else than its evidence."""

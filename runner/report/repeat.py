@@ -47,10 +47,10 @@ def how_to_repeat(
     )
 
 
-Named = tuple[str, dict[str, str]]
+NamedVersions = tuple[str, dict[str, str]]
 
 
-def _servers(view: RunView, specs: Mapping[str, ServerSpec]) -> Iterator[Named]:
+def _servers(view: RunView, specs: Mapping[str, ServerSpec]) -> Iterator[NamedVersions]:
     cells = grouped(view.cells, lambda cell: cell.cell.server)
     for server in view.servers:
         ran = list(fingerprints(cells[server]))
@@ -75,7 +75,7 @@ def _tool_facts(ran: Iterable[Fingerprint]) -> dict[str, str]:
     return facts | _joined(tools, ("server_info", "protocol"))
 
 
-def _scenarios(view: RunView, scenarios: Mapping[str, Scenario]) -> Iterator[Named]:
+def _scenarios(view: RunView, scenarios: Mapping[str, Scenario]) -> Iterator[NamedVersions]:
     cells = grouped(view.cells, lambda cell: cell.cell.scenario)
     for name in view.scenarios:
         repository = "unknown"

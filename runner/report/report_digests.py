@@ -37,7 +37,7 @@ DECIDING = ("numpy", "scipy", "tree-sitter")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class AttestationMismatch:
     """One thing that is not as it was attested."""
 
     where: str
@@ -86,7 +86,7 @@ def _attested(root: Path, report: Report) -> Attested:
         locks=_locks(root),
         scoring=scoring_in_use(),
         versions=_versions(),
-        figures=figures_of(report),
+        figures=numbers_by_path(report),
     )
 
 
@@ -122,7 +122,7 @@ def _versions() -> dict[str, str]:
     return dict(sorted(versions.items()))
 
 
-def figures_of(report: Report) -> dict[str, float | str]:
+def numbers_by_path(report: Report) -> dict[str, float | str]:
     """Every number of arms and cells by its key path: `arms[0].fairness.score.value`."""
     plain = report.model_dump(mode="json", include={"arms", "sections"})
     return dict(_leaves(plain, ""))
@@ -149,13 +149,13 @@ def _is_figure(path: str, value: Any) -> bool:
 # --- held against what is here ----------------------------------------------------------------
 
 
-def file_differences(statement: Statement, store: RunStore) -> Iterator[Difference]:
+def file_differences(statement: Statement, store: RunStore) -> Iterator[AttestationMismatch]:
     """Files of the run that are missing, others, or more than were attested."""
     attested = {item.name: item.digest.sha256 for item in statement.subject}
     yield from _differing(attested, _files(store))
 
 
-def basis_differences(statement: Statement, root: Path) -> Iterator[Difference]:
+def basis_differences(statement: Statement, root: Path) -> Iterator[AttestationMismatch]:
     """Locks, scoring code and versions that are not those it was made with."""
     attested = statement.predicate
     yield from _differing(attested.locks, _locks(root))
@@ -163,15 +163,15 @@ def basis_differences(statement: Statement, root: Path) -> Iterator[Difference]:
     yield from _differing(scoring, {f"scoring {k}": v for k, v in scoring_in_use().items()})
 
 
-def version_differences(statement: Statement) -> Iterator[Difference]:
+def version_differences(statement: Statement) -> Iterator[AttestationMismatch]:
     """Told, and no fault by themselves: the figures decide."""
     yield from _differing(statement.predicate.versions, _versions())
 
 
-def report_differences(statement: Statement, report: Report) -> Iterator[Difference]:
+def report_differences(statement: Statement, report: Report) -> Iterator[AttestationMismatch]:
     """Figures that come out otherwise, and what every page would say above them."""
     attested = statement.predicate
-    yield from _differing(attested.figures, figures_of(report))
+    yield from _differing(attested.figures, numbers_by_path(report))
     says = {"ungated": attested.ungated, "since": attested.since, "gate": _standing(attested.gate)}
     found = {"ungated": report.ungated, "since": report.since, "gate": _standing(report.gate)}
     yield from _differing(says, found)
@@ -182,11 +182,13 @@ def _standing(gate: Any) -> object:
     return gate and gate.model_copy(update={"history": ""})
 
 
-def _differing(attested: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Difference]:
+def _differing(
+    attested: Mapping[str, Any], found: Mapping[str, Any]
+) -> Iterator[AttestationMismatch]:
     for name in sorted({*attested, *found}):
         one, other = attested.get(name, _NOTHING), found.get(name, _NOTHING)
         if one != other:
-            yield Difference(where=name, attested=_shown(one), found=_shown(other))
+            yield AttestationMismatch(where=name, attested=_shown(one), found=_shown(other))
 
 
 _NOTHING = "nothing"

@@ -29,8 +29,7 @@ from runner.report.grid import (
 )
 from runner.report.records import (
     AdoptionFigures,
-    Arm,
-    Beside,
+    ArmReport,
     BlockReport,
     CellReport,
     Commentary,
@@ -40,6 +39,7 @@ from runner.report.records import (
     Incomparable,
     LostTurns,
     NoiseLayer,
+    PairedBaseline,
     PassChance,
     PlacedCell,
     Report,
@@ -51,7 +51,7 @@ from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.score_parts import Parts, formula
 
-A = TypeVar("A", bound=Arm | ScenarioArm | Beside)
+A = TypeVar("A", bound=ArmReport | ScenarioArm | PairedBaseline)
 
 
 def of_run(report: Report) -> tuple[Table, ...]:
@@ -98,14 +98,14 @@ def _if_any(*found: Table) -> list[Table]:
     return [one for one in found if one.rows]
 
 
-def _arm(arm: Arm | ScenarioArm | Beside) -> str:
+def _arm(arm: ArmReport | ScenarioArm | PairedBaseline) -> str:
     return clean(arm.label)
 
 
-ARM: Column[Arm | ScenarioArm | Beside] = words("arm", _arm)
+ARM: Column[ArmReport | ScenarioArm | PairedBaseline] = words("arm", _arm)
 
 
-def _rows(report: Report) -> Iterator[Arm | Beside]:
+def _rows(report: Report) -> Iterator[ArmReport | PairedBaseline]:
     """The arms, each with the shell over its own pairs where the shell's row is of others."""
     for arm in report.arms:
         yield arm
@@ -116,7 +116,7 @@ def _rows(report: Report) -> Iterator[Arm | Beside]:
 # --- cells ----------------------------------------------------------------------------------
 
 
-def _outcomes(arm: Arm) -> str:
+def _outcomes(arm: ArmReport) -> str:
     """`answered 5, sandbox_failed 1`."""
     return ", ".join(f"{kind} {times}" for kind, times in arm.tally.outcomes.items()) or DASH
 
@@ -125,7 +125,7 @@ def _place(cell: PlacedCell) -> str:
     return f"{clean(cell.scenario)}, {clean(cell.arm)}, trial {cell.trial}"
 
 
-TALLY: tuple[Column[Arm], ...] = (
+TALLY: tuple[Column[ArmReport], ...] = (
     ARM,
     number("planned", lambda arm: count(arm.tally.planned)),
     number("measured", lambda arm: count(arm.tally.measured)),
@@ -213,7 +213,7 @@ def _later(block: BlockReport) -> str:
     return ", ".join(f"{clean(server)} at {at}" for server, at in block.later.items()) or DASH
 
 
-BLOCKS: tuple[Column[Arm], ...] = (
+BLOCKS: tuple[Column[ArmReport], ...] = (
     ARM,
     number("blocks", lambda arm: count(arm.order.blocks)),
     number("first", lambda arm: count(arm.order.first), full="ran first"),
@@ -341,7 +341,7 @@ def _bars(report: Report) -> Iterator[Bar | None]:
             yield _bar(arm.beside, shell)
 
 
-def _bar(row: Arm | Beside, shell: float | None) -> Bar | None:
+def _bar(row: ArmReport | PairedBaseline, shell: float | None) -> Bar | None:
     figure = row.fairness.score
     if figure.value is None:
         return None
@@ -355,20 +355,20 @@ def scenario_scores(section: ScenarioReport) -> Table:
     return table("Fairness in this scenario", columns, section.arms, numbered=notes)
 
 
-def _noise_floor(arm: Arm) -> str:
+def _noise_floor(arm: ArmReport) -> str:
     if arm.delta.value is None:
         return DASH
     return score(arm.delta.noise_floor)
 
 
-def _pairs(arm: Arm) -> str:
+def _pairs(arm: ArmReport) -> str:
     if arm.delta.value is None:
         # `0/0` would say that pairs were looked for; the shell's own row has no such pairs.
         return DASH
     return f"{arm.delta.scenarios}/{arm.delta.pairs}"
 
 
-DELTA: tuple[Column[Arm], ...] = (
+DELTA: tuple[Column[ArmReport], ...] = (
     ARM,
     number("Δ", lambda arm: signed(arm.delta.value), full="Δ fairness"),
     number(
@@ -400,7 +400,7 @@ def noise(report: Report) -> Table:
 
 @dataclass(frozen=True, kw_only=True)
 class _PassesOf:
-    arm: Arm
+    arm: ArmReport
     chance: PassChance
 
 
@@ -451,8 +451,8 @@ def trials(section: ScenarioReport) -> Table:
 # --- adoption -----------------------------------------------------------------------------------
 
 
-def _if_adopted(show: Callable[[AdoptionFigures], str]) -> Callable[[Arm], str]:
-    def cell(arm: Arm) -> str:
+def _if_adopted(show: Callable[[AdoptionFigures], str]) -> Callable[[ArmReport], str]:
+    def cell(arm: ArmReport) -> str:
         if arm.adoption is None:
             # Zeros for the shell would read as a server that nobody used.
             return DASH
@@ -461,7 +461,7 @@ def _if_adopted(show: Callable[[AdoptionFigures], str]) -> Callable[[Arm], str]:
     return cell
 
 
-CALLS: tuple[Column[Arm], ...] = (
+CALLS: tuple[Column[ArmReport], ...] = (
     number("calls", _if_adopted(lambda used: count(used.server_calls)), full="server calls"),
     number("errors", _if_adopted(lambda used: count(used.server_errors)), full="server errors"),
     number("shell", _if_adopted(lambda used: count(used.shell_calls)), full="shell calls"),
@@ -469,11 +469,11 @@ CALLS: tuple[Column[Arm], ...] = (
 )
 
 
-def _adoption_columns(notes: Notes) -> Iterator[Column[Arm]]:
-    def half(arm: Arm) -> HalfFigures | None:
+def _adoption_columns(notes: Notes) -> Iterator[Column[ArmReport]]:
+    def half(arm: ArmReport) -> HalfFigures | None:
         return arm.adoption
 
-    def whole(arm: Arm) -> str:
+    def whole(arm: ArmReport) -> str:
         if arm.adoption is None:
             return DASH
         return notes.figure(_arm(arm), "adoption", arm.adoption.score)
@@ -497,7 +497,7 @@ def adoption(report: Report) -> Table:
 
 # --- citations ------------------------------------------------------------------------------
 
-GROUNDING: tuple[Column[Arm], ...] = (
+GROUNDING: tuple[Column[ArmReport], ...] = (
     ARM,
     number("cited", lambda arm: count(arm.grounding.total), full="citations"),
     number("grounded", lambda arm: count(arm.grounding.grounded)),
@@ -520,7 +520,7 @@ def grounding(report: Report) -> Table:
     return table("Citations: the parts", GROUNDING, report.arms, notes=[note])
 
 
-def _by_definition(arm: Arm) -> str:
+def _by_definition(arm: ArmReport) -> str:
     """`0.500 (3/6)`."""
     parts = arm.grounding
     if not parts.with_symbol:
@@ -528,8 +528,8 @@ def _by_definition(arm: Arm) -> str:
     return f"{score(parts.definition_rate)} ({parts.definition_only}/{parts.with_symbol})"
 
 
-def _rate_columns(notes: Notes) -> Iterator[Column[Arm]]:
-    def recall(arm: Arm) -> str:
+def _rate_columns(notes: Notes) -> Iterator[Column[ArmReport]]:
+    def recall(arm: ArmReport) -> str:
         return notes.figure(_arm(arm), "must-cite recall", arm.fairness.must_cite_recall)
 
     yield ARM
@@ -542,7 +542,7 @@ def _rate_columns(notes: Notes) -> Iterator[Column[Arm]]:
     yield number("recall", recall, full="must-cite recall")
 
 
-WORTH: tuple[Column[Arm], ...] = (
+WORTH: tuple[Column[ArmReport], ...] = (
     ARM,
     number("named", lambda arm: score(arm.grounding.named_rate), full="names a symbol"),
     number("weak", lambda arm: count(arm.grounding.weak), full="grounded, and weak"),
@@ -556,7 +556,7 @@ WORTH: tuple[Column[Arm], ...] = (
 _NOT_SHIFTED = ShiftedParts(lines=0, weighted_rate=None, headline_rate=None)
 
 
-def _shifted(arm: Arm, lines: int) -> ShiftedParts:
+def _shifted(arm: ArmReport, lines: int) -> ShiftedParts:
     return next((one for one in arm.grounding.shifted if one.lines == lines), _NOT_SHIFTED)
 
 
@@ -589,14 +589,14 @@ def rates(report: Report) -> Table:
 # --- costs ----------------------------------------------------------------------------------
 
 
-def _tokens(arm: Arm | Beside, tokens: int | None) -> str:
+def _tokens(arm: ArmReport | PairedBaseline, tokens: int | None) -> str:
     """`~12,000` if estimated."""
     if tokens is None or not arm.costs.tokens_estimated:
         return count(tokens)
     return f"~{count(tokens)}"
 
 
-def _billed(arm: Arm) -> int | None:
+def _billed(arm: ArmReport) -> int | None:
     if arm.costs.input_tokens is None or arm.costs.output_tokens is None:
         return None
     return arm.costs.input_tokens + arm.costs.output_tokens
@@ -606,14 +606,14 @@ def _dollars(usd: float | None) -> str:
     return DASH if usd is None else f"{usd:.4f}"
 
 
-def _phase(arm: Arm, name: str) -> str:
+def _phase(arm: ArmReport, name: str) -> str:
     if arm.costs.phases is None:
         return DASH
     mark = "~" if arm.costs.phases.estimated else ""
     return f"{mark}{count(getattr(arm.costs.phases, name))}"
 
 
-AGENT_COSTS: tuple[Column[Arm | Beside], ...] = (
+AGENT_COSTS: tuple[Column[ArmReport | PairedBaseline], ...] = (
     ARM,
     number(
         "tokens in", lambda arm: _tokens(arm, arm.costs.input_tokens), full="uncached input tokens"
@@ -624,7 +624,7 @@ AGENT_COSTS: tuple[Column[Arm | Beside], ...] = (
     number("vs shell", lambda arm: ratio(arm.costs.seconds_vs_shell), full="seconds against shell"),
     number("back-off s", lambda arm: hundredth(arm.costs.backoff_sec), full="API back-off seconds"),
 )
-TOKENS: tuple[Column[Arm], ...] = (
+TOKENS: tuple[Column[ArmReport], ...] = (
     ARM,
     number("billed", lambda arm: _tokens(arm, _billed(arm)), full="uncached and written"),
     number("cached", lambda arm: count(arm.costs.cache_read_tokens), full="read from caches"),
@@ -635,7 +635,7 @@ TOKENS: tuple[Column[Arm], ...] = (
     number("retries", lambda arm: count(arm.costs.retries), full="API retries, in total"),
     number("malformed", lambda arm: count(arm.costs.malformed), full="malformed turns, in total"),
 )
-PHASES: tuple[Column[Arm], ...] = (
+TOKEN_BREAKDOWN: tuple[Column[ArmReport], ...] = (
     ARM,
     number("prompts", lambda arm: _phase(arm, "prompts"), full="system and prompts"),
     number("schemas", lambda arm: _phase(arm, "schemas"), full="tool schemas"),
@@ -645,7 +645,7 @@ PHASES: tuple[Column[Arm], ...] = (
     number("prose", lambda arm: _phase(arm, "prose")),
     number("calls", lambda arm: _phase(arm, "arguments"), full="call arguments"),
 )
-SERVER_COSTS: tuple[Column[Arm], ...] = (
+SERVER_COSTS: tuple[Column[ArmReport], ...] = (
     ARM,
     number("create s", lambda arm: hundredth(arm.costs.create_sec), full="container seconds"),
     number("init s", lambda arm: hundredth(arm.costs.initialize_sec), full="initialise seconds"),
@@ -660,7 +660,7 @@ SERVER_COSTS: tuple[Column[Arm], ...] = (
     number("peak MB", lambda arm: tenth(arm.costs.peak_memory_mb), full="peak memory, MB"),
     number("index MB", lambda arm: tenth(arm.costs.state_mb), full="index on disk, MB"),
 )
-CONTEXT_COSTS: tuple[Column[Arm], ...] = (
+CONTEXT_COSTS: tuple[Column[ArmReport], ...] = (
     ARM,
     number(
         "schemas, chars",
@@ -720,7 +720,7 @@ def phases(report: Report) -> Table:
         "The first four sum to all input, caches included, the last three to the output; "
         "~ shared out by characters."
     ]
-    return table("What the tokens were of, per cell", PHASES, report.arms, notes=notes)
+    return table("What the tokens were of, per cell", TOKEN_BREAKDOWN, report.arms, notes=notes)
 
 
 def server_costs(report: Report) -> Table:
@@ -757,7 +757,7 @@ class _Said:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Failed:
+class _FailedCitation:
     place: str
     citation: Citation
 
@@ -793,7 +793,7 @@ COMMENTARY: tuple[Column[_Said], ...] = (
     number("score", lambda row: score(row.said.score)),
     words("reason", lambda row: clean(row.said.reason)),
 )
-FAILED: tuple[Column[_Failed], ...] = (
+FAILED: tuple[Column[_FailedCitation], ...] = (
     words("arm · trial", lambda row: row.place),
     words("as written", lambda row: clean(row.citation.written, 120)),
     words("status", lambda row: row.citation.status),
@@ -813,10 +813,10 @@ def failed_citations(section: ScenarioReport) -> Table:
     return table("Citations that failed", FAILED, _failed(section), notes=notes)
 
 
-def _failed(section: ScenarioReport) -> Iterator[_Failed]:
+def _failed(section: ScenarioReport) -> Iterator[_FailedCitation]:
     for of in _cells(section):
         for citation in of.cell.failed:
-            yield _Failed(place=of.place, citation=citation)
+            yield _FailedCitation(place=of.place, citation=citation)
 
 
 def _not_listed(section: ScenarioReport) -> Iterator[str]:
@@ -848,11 +848,11 @@ def _why_nobody(report: Report) -> str:
     return "nobody is ranked: the figures are for screening"
 
 
-def _fairness_reach(arm: Arm) -> str:
+def _fairness_reach(arm: ArmReport) -> str:
     return interval(arm.fairness.score.low, arm.fairness.score.high)
 
 
-def _grounded(arm: Arm) -> str:
+def _grounded(arm: ArmReport) -> str:
     return f"{arm.grounding.grounded}/{arm.grounding.total}"
 
 
@@ -860,18 +860,18 @@ def _worked(used: AdoptionFigures) -> str:
     return f"{count(used.server_calls - used.server_errors)}/{count(used.server_calls)}"
 
 
-def _adoption(arm: Arm) -> str:
+def _adoption(arm: ArmReport) -> str:
     if arm.adoption is None or arm.adoption.score.value is None:
         return DASH
     return score(arm.adoption.score.value)
 
 
-def _whole_fairness(arm: Arm) -> str:
+def _whole_fairness(arm: ArmReport) -> str:
     value = arm.fairness.score.value
     return "unscored" if value is None else score(value)
 
 
-SUMMARY: tuple[Column[Arm], ...] = (
+SUMMARY: tuple[Column[ArmReport], ...] = (
     ARM,
     number("fairness", _whole_fairness),
     number("95 %", _fairness_reach, full="95 % interval"),
@@ -908,12 +908,12 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Fact:
+class _LabelledValue:
     what: str
     value: str
 
 
-FACTS: tuple[Column[_Fact], ...] = (
+FACTS: tuple[Column[_LabelledValue], ...] = (
     words("what", lambda fact: fact.what),
     words("value", lambda fact: clean(fact.value) or DASH),
 )
@@ -971,7 +971,7 @@ def _facts_table(title: str, by_owner: Mapping[str, Mapping[str, str]]) -> Table
     return table(title, FACTS, _facts(by_owner))
 
 
-def _facts(by_owner: Mapping[str, Mapping[str, str]]) -> Iterator[_Fact]:
+def _facts(by_owner: Mapping[str, Mapping[str, str]]) -> Iterator[_LabelledValue]:
     for owner, named in by_owner.items():
         for name, value in named.items():
-            yield _Fact(what=clean(f"{owner} {name.replace('_', ' ')}"), value=value)
+            yield _LabelledValue(what=clean(f"{owner} {name.replace('_', ' ')}"), value=value)

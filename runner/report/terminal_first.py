@@ -18,7 +18,7 @@ from rich.text import Text
 
 from runner.report import tables
 from runner.report.grid import clean, listed
-from runner.report.records import Arm, Report
+from runner.report.records import ArmReport, Report
 from runner.report.terminal import WIDTH, captured
 from runner.report.terminal_layout import laid_out
 
@@ -190,7 +190,7 @@ def answer(report: Report) -> str:
     return f"{'; '.join(_by_judgement(compared))}."
 
 
-def _by_judgement(arms: Iterable[Arm]) -> Iterator[str]:
+def _by_judgement(arms: Iterable[ArmReport]) -> Iterator[str]:
     """`codegraph, cclsp: no difference detected`."""
     said: dict[str, list[str]] = {}
     for arm in arms:
@@ -214,7 +214,7 @@ def _troubles(report: Report) -> Iterator[str]:
     yield from tables.summary(report).notes
 
 
-def _of_calls(arm: Arm) -> Iterator[str]:
+def _of_calls(arm: ArmReport) -> Iterator[str]:
     """What makes an arm's figures those of a shell beside a server that was not there."""
     if arm.adoption is None or not arm.tally.measured:
         return

@@ -17,7 +17,7 @@ from runner.scoring.judge_repeatability import (
     ratings_of,
 )
 
-MARKS = {"stated": "ok  ", "partial": "part", "absent": "----", "contradicted": "FAIL"}
+FACT_MARKS = {"stated": "ok  ", "partial": "part", "absent": "----", "contradicted": "FAIL"}
 QUOTE_CHARS = 160
 
 
@@ -50,7 +50,7 @@ def _criteria(verdict: Verdict, step: StepVerdict) -> Iterator[str]:
 
 def _fact(fact: FactVerdict) -> Iterator[str]:
     why = f" ({fact.reason})" if fact.reason else ""
-    yield f"    {MARKS[fact.verdict]} {fact.credit:+.2f} {fact.says}{why}"
+    yield f"    {FACT_MARKS[fact.verdict]} {fact.credit:+.2f} {fact.says}{why}"
     if fact.quote:
         yield f"         “{_cut(fact.quote)}”"
 
@@ -62,7 +62,7 @@ def _cut(quote: str) -> str:
 
 # --- a run ----------------------------------------------------------------------------------
 
-Criterion = tuple[str, str, str]
+CriterionPlace = tuple[str, str, str]
 """(scenario, step, criterion)."""
 
 
@@ -92,7 +92,7 @@ def _answer_json(cell: LoadedCell) -> dict[str, Any]:
     }
 
 
-def _delta_json(place: tuple[str, Criterion], delta: float) -> dict[str, Any]:
+def _delta_json(place: tuple[str, CriterionPlace], delta: float) -> dict[str, Any]:
     arm, (scenario, step, criterion) = place
     return {
         "arm": arm,
@@ -140,9 +140,9 @@ def _why_not(cell: LoadedCell) -> str:
     return getattr(quality, "reason", "not judged")
 
 
-def criterion_deltas(loaded: LoadedRun) -> dict[tuple[str, Criterion], float]:
+def criterion_deltas(loaded: LoadedRun) -> dict[tuple[str, CriterionPlace], float]:
     """(arm, criterion) -> the arm's mean less the shell's, of the trials that both have."""
-    scores: dict[tuple[str, str, Criterion], dict[tuple[str, int], float]] = defaultdict(dict)
+    scores: dict[tuple[str, str, CriterionPlace], dict[tuple[str, int], float]] = defaultdict(dict)
     for cell in loaded.cells:
         verdict = _verdict_of(cell)
         for step in verdict.steps if verdict else ():

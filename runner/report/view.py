@@ -21,7 +21,7 @@ from runner.support.code_digest import makes_figures
 K = TypeVar("K")
 T = TypeVar("T")
 SHELL = "shell"
-Differences = Mapping[str, tuple[str, ...]]
+FingerprintDifferences = Mapping[str, tuple[str, ...]]
 """Cell id -> what keeps it out of every comparison."""
 
 
@@ -36,7 +36,7 @@ class ArmView:
     scenario: str | None
     """None: all of them."""
     cells: tuple[LoadedCell, ...]
-    differs: Differences
+    differs: FingerprintDifferences
     unpaired: frozenset[str]
     """Ids of measured cells that have no counterpart in the other arm: none to compare with."""
 
@@ -87,7 +87,7 @@ class RunView:
     arms: tuple[ArmView, ...]
     """Models in the plan's order, shell first in each."""
     scenarios: tuple[str, ...]
-    differs: Differences
+    differs: FingerprintDifferences
     kinds: Mapping[str, tuple[str, ...]]
     """Model, as it was called -> the kinds of model that answered under that name."""
 
@@ -157,7 +157,7 @@ def _planned_cells(run: LoadedRun) -> Iterator[LoadedCell]:
 
 
 def _arms(
-    cells: Sequence[LoadedCell], models: Sequence[str], differs: Differences
+    cells: Sequence[LoadedCell], models: Sequence[str], differs: FingerprintDifferences
 ) -> Iterator[ArmView]:
     arms = grouped(cells, lambda cell: (cell.cell.model, cell.cell.server))
     unpaired = frozenset(_unpaired(cells, differs))
@@ -173,7 +173,7 @@ def _arms(
         )
 
 
-def _unpaired(cells: Sequence[LoadedCell], differs: Differences) -> Iterator[str]:
+def _unpaired(cells: Sequence[LoadedCell], differs: FingerprintDifferences) -> Iterator[str]:
     """Measured cells beside which the shell, or every server, is missing.
 
     None in a run of the shell alone, or without one: there is nothing to pair with.
@@ -205,7 +205,7 @@ def _label(model: str, server: str, models: Sequence[str]) -> str:
 # --- what keeps cells apart -----------------------------------------------------------------
 
 
-def _what_differs(cells: Sequence[LoadedCell]) -> Differences:
+def _what_differs(cells: Sequence[LoadedCell]) -> FingerprintDifferences:
     """Every measured cell against its baseline: the shell's first of its scenario and model."""
     measured = list(filter(is_measured, cells))
     compared = grouped(measured, lambda cell: (cell.cell.scenario, cell.cell.model))

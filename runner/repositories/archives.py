@@ -27,7 +27,7 @@ from pathlib import Path, PurePosixPath
 from runner.records import NpmSource, PypiSource
 from runner.support.errors import SourceError
 
-Npm = Callable[[Sequence[str], Path], None]
+RunNpm = Callable[[Sequence[str], Path], None]
 """Runs npm with these arguments in this folder. Raises SourceError."""
 MAX_BYTES = 512 * 2**20
 """Of all files together, unpacked; the largest source tree anyone measures on is a tenth of it."""
@@ -39,7 +39,7 @@ REGULAR, EXECUTABLE, LINK = "100644", "100755", "120000"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Member:
+class ArchiveMember:
     """One file of an archive, its top-level folder stripped."""
 
     path: str
@@ -58,7 +58,7 @@ def download(
     folder: Path,
     *,
     environ: Mapping[str, str] | None = None,
-    npm: Npm | None = None,
+    npm: RunNpm | None = None,
 ) -> Path:
     """The archive's file in `folder` (which must be empty), its digest checked.
 
@@ -119,7 +119,7 @@ def _works(command: list[str]) -> bool:
 
 
 def _from_npm(
-    source: NpmSource, folder: Path, environ: Mapping[str, str] | None, npm: Npm | None
+    source: NpmSource, folder: Path, environ: Mapping[str, str] | None, npm: RunNpm | None
 ) -> Path:
     arguments = ["pack", "--ignore-scripts", "--loglevel=error", "--update-notifier=false"]
     arguments += ["--", f"{source.name}@{source.version}"]
@@ -195,7 +195,7 @@ _UNREADABLE = (
 )
 
 
-def read_archive(path: Path) -> Iterator[Member]:
+def read_archive(path: Path) -> Iterator[ArchiveMember]:
     """Every file of a .tar.gz, .tar.bz2 or .zip, top-level folder stripped.
 
     Raises SourceError at the first unsafe member.
@@ -210,7 +210,7 @@ def read_archive(path: Path) -> Iterator[Member]:
         raise SourceError("the archive holds no file", where=path.name)
 
 
-def _raw_members(path: Path) -> Iterator[Member]:
+def _raw_members(path: Path) -> Iterator[ArchiveMember]:
     with path.open("rb") as file:
         magic = file.read(4)
     if magic == b"PK\x03\x04":
@@ -246,21 +246,21 @@ class _Bounded(io.RawIOBase):
         return data
 
 
-def _tar_members(stream: _Bounded) -> Iterator[Member]:
+def _tar_members(stream: _Bounded) -> Iterator[ArchiveMember]:
     with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as archive:
         for info in archive:
             if not info.isdir():
                 yield _tar_member(archive, info)
 
 
-def _tar_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Member:
+def _tar_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> ArchiveMember:
     if info.issym():
         target = info.linkname.encode("utf-8", "surrogateescape")
-        return Member(path=info.name, mode=LINK, data=target)
+        return ArchiveMember(path=info.name, mode=LINK, data=target)
     mode = _mode(info.mode)
     if info.islnk():
-        return Member(path=info.name, mode=mode, data=b"", same_as=info.linkname)
-    return Member(path=info.name, mode=mode, data=_tar_content(archive, info))
+        return ArchiveMember(path=info.name, mode=mode, data=b"", same_as=info.linkname)
+    return ArchiveMember(path=info.name, mode=mode, data=_tar_content(archive, info))
 
 
 def _tar_content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
@@ -275,7 +275,7 @@ def _is_regular(info: tarfile.TarInfo) -> bool:
     return info.isreg() and not info.issparse()
 
 
-def _zip_members(path: Path) -> Iterator[Member]:
+def _zip_members(path: Path) -> Iterator[ArchiveMember]:
     left = MAX_BYTES
     with zipfile.ZipFile(path) as archive:
         if len(archive.infolist()) > 2 * MAX_FILES:
@@ -287,13 +287,13 @@ def _zip_members(path: Path) -> Iterator[Member]:
                 yield member
 
 
-def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Member:
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> ArchiveMember:
     mode = _zip_mode(info)
     with archive.open(info) as file:
         data = file.read(limit + 1)  # The size in its header may be a lie.
     if len(data) > limit:
         raise SourceError(f"unpacks to more than {MAX_BYTES} bytes")
-    return Member(path=info.filename, mode=mode, data=data)
+    return ArchiveMember(path=info.filename, mode=mode, data=data)
 
 
 def _zip_mode(info: zipfile.ZipInfo) -> str:
@@ -327,7 +327,7 @@ class _Admitted:
         self._top = ""
         self._bytes = 0
 
-    def admit(self, member: Member) -> Member:
+    def admit(self, member: ArchiveMember) -> ArchiveMember:
         """The member as it may be used. Raises SourceError if it is unsafe."""
         path = self._strip(member.path)
         check_path(path)
@@ -336,7 +336,7 @@ class _Admitted:
             _check_link(path, member.data.decode("utf-8", "replace"))
         return replace(member, path=path, same_as=self._same(member))
 
-    def _count(self, path: str, member: Member) -> None:
+    def _count(self, path: str, member: ArchiveMember) -> None:
         folders = {str(parent) for parent in PurePosixPath(path).parents}
         if self._clashes(path, folders):
             raise SourceError(f"{member.path!r} is in the archive twice, or as a file and a folder")
@@ -361,7 +361,7 @@ class _Admitted:
             raise SourceError(message)
         return rest
 
-    def _same(self, member: Member) -> str:
+    def _same(self, member: ArchiveMember) -> str:
         """The earlier file that a hard link repeats; empty for anything else."""
         if not member.same_as:
             return ""

@@ -151,14 +151,14 @@ def _listed(url: str, environ: Mapping[str, str] | None) -> dict[str, CommitSha]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
+class OwnCommit:
     place: Path
     """A repository that holds the commit."""
     commit: CommitSha
     notes: tuple[str, ...] = ()
 
 
-def _committed(folder: Path, revision: str | None) -> Taken:
+def _committed(folder: Path, revision: str | None) -> OwnCommit:
     """A commit of the user's repository, and how much of the folder is not in it."""
     try:
         place, commit = open_repository(str(folder), revision or "HEAD", folder)
@@ -171,7 +171,7 @@ def _committed(folder: Path, revision: str | None) -> Taken:
         files = "file is" if count == 1 else "files are"
         if count:
             notes.append(f"{count} uncommitted {files} left out; --dirty takes them")
-    return Taken(place=place, commit=commit, notes=tuple(notes))
+    return OwnCommit(place=place, commit=commit, notes=tuple(notes))
 
 
 def _uncommitted(folder: Path, place: Path) -> int:
@@ -180,14 +180,14 @@ def _uncommitted(folder: Path, place: Path) -> int:
         return _look(folder, place, Path(scratch) / "look.git").uncommitted()
 
 
-def as_it_is(folder: Path, cache: Path) -> Taken:
+def as_it_is(folder: Path, cache: Path) -> OwnCommit:
     """The folder's files as a commit in a repository of ours; HEAD if nothing is uncommitted."""
     place = _repository_of(folder)
     with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
         look = _look(folder, place, Path(scratch) / "look.git")
         count = look.uncommitted()
         if not count and look.head:
-            return Taken(place=look.place, commit=look.head, notes=("nothing is uncommitted",))
+            return OwnCommit(place=look.place, commit=look.head, notes=("nothing is uncommitted",))
         commit = look.commit()
         taken = taken_folder(cache, commit)
         if not taken.exists():
@@ -201,7 +201,7 @@ def as_it_is(folder: Path, cache: Path) -> Taken:
             "folder in it is a repository" if inside == 1 else "folders in it are repositories"
         )
         notes.append(f"{inside} {folders} of its own, and left out")
-    return Taken(place=taken, commit=commit, notes=tuple(notes))
+    return OwnCommit(place=taken, commit=commit, notes=tuple(notes))
 
 
 def _repository_of(folder: Path) -> Path | None:

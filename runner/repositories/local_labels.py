@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from runner.records import GitSource, RepoPin, Source, digest_of, parse_yaml, read_text
 from runner.records.repositories import LOCAL_SCHEME, LocalRepositories
 from runner.records.run_store import write_whole
-from runner.repositories.archives import Npm
+from runner.repositories.archives import RunNpm
 from runner.repositories.folders import (
     OwnRepository,
     as_it_is,
@@ -31,7 +31,7 @@ from runner.repositories.repository import (
 )
 from runner.support.errors import FairtrialError, SourceError
 
-LOCAL = ".fairtrial-local.yaml"
+LOCAL_FILE = ".fairtrial-local.yaml"
 """Beside scenarios/: where each label's repository is on this machine. Never committed."""
 _HEAD = "# Where the repositories of this folder's scenarios are on this machine: not for git.\n"
 
@@ -40,8 +40,8 @@ def remember(project: Path, label: str, folder: Path) -> Path:
     """Note where a label's repository is; the file that says so."""
     known = {**_known(project), label: str(folder.resolve())}
     lines = [f"  {name}: {_quoted(path)}\n" for name, path in sorted(known.items())]
-    write_whole(project / LOCAL, _HEAD + "repositories:\n" + "".join(lines))
-    return project / LOCAL
+    write_whole(project / LOCAL_FILE, _HEAD + "repositories:\n" + "".join(lines))
+    return project / LOCAL_FILE
 
 
 def label_of(project: Path, repo: str, asked: str) -> str:
@@ -52,7 +52,7 @@ def label_of(project: Path, repo: str, asked: str) -> str:
     """
     known, folder = _known(project), str(Path(repo).resolve())
     if asked and known.get(asked, folder) != folder:
-        hint = f"choose another with --label, or mend {LOCAL}"
+        hint = f"choose another with --label, or mend {LOCAL_FILE}"
         raise FairtrialError(f"{asked} is {known[asked]} already", where="--label", hint=hint)
     if asked:
         return asked
@@ -109,10 +109,10 @@ def _quoted(path: str) -> str:
 
 
 def _known(project: Path) -> Mapping[str, str]:
-    if not (project / LOCAL).is_file():
+    if not (project / LOCAL_FILE).is_file():
         return {}
-    text = read_text(project / LOCAL, where=LOCAL, limit_bytes=512 * 1024)
-    return parse_yaml(text, LocalRepositories, where=LOCAL).repositories
+    text = read_text(project / LOCAL_FILE, where=LOCAL_FILE, limit_bytes=512 * 1024)
+    return parse_yaml(text, LocalRepositories, where=LOCAL_FILE).repositories
 
 
 def open_source(  # noqa: PLR0913 - fetch_source's own, and where labels are looked up
@@ -122,7 +122,7 @@ def open_source(  # noqa: PLR0913 - fetch_source's own, and where labels are loo
     cache: Path,
     pins: Mapping[str, RepoPin] | None,
     environ: Mapping[str, str] | None = None,
-    npm: Npm | None = None,
+    npm: RunNpm | None = None,
 ) -> Repository:
     """As `fetch_source`; a `local:` one from where this machine has it.
 
@@ -142,7 +142,7 @@ def _place_of(source: GitSource, project: Path, cache: Path) -> Path:
     folder = _known(project).get(label)
     if folder is None or not Path(folder).is_dir():
         hint = (
-            f"write `{label}: /path/to/the/clone` under `repositories:` in {LOCAL}, which git"
+            f"write `{label}: /path/to/the/clone` under `repositories:` in {LOCAL_FILE}, which git"
             " ignores; that clone has to hold the commit"
         )
         raise SourceError(f"no folder of this machine is {LOCAL_SCHEME}{label}", hint=hint)

@@ -29,7 +29,7 @@ from runner.records import (
     digest_of,
     parse_json,
 )
-from runner.repositories.archives import Member, Npm, download, read_archive
+from runner.repositories.archives import ArchiveMember, RunNpm, download, read_archive
 from runner.support.errors import LockError, SourceError
 
 if TYPE_CHECKING:  # slow to import; a verb that needs no git must not pay
@@ -333,7 +333,7 @@ def fetch_source(
     cache: Path,
     pins: Mapping[str, RepoPin] | None,
     environ: Mapping[str, str] | None = None,
-    npm: Npm | None = None,
+    npm: RunNpm | None = None,
 ) -> Repository:
     """The source as a repository with that single commit, from the cache if it is there.
 
@@ -386,7 +386,9 @@ def renamed_when_done(folder: Path) -> Iterator[Path]:
             raise SourceError("cannot be written", where=str(folder), hint=hint)
 
 
-def _fill(source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: Npm | None) -> None:
+def _fill(
+    source: Source, fresh: Path, environ: Mapping[str, str] | None, npm: RunNpm | None
+) -> None:
     """Raises SourceError, the source named in it."""
     try:
         if isinstance(source, GitSource):
@@ -405,7 +407,7 @@ def _fill_from_archive(
     source: PypiSource | NpmSource,
     fresh: Path,
     environ: Mapping[str, str] | None,
-    npm: Npm | None,
+    npm: RunNpm | None,
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
         archive = download(source, Path(scratch), environ=environ, npm=npm)
@@ -499,7 +501,7 @@ def _import_archive(archive: Path, fresh: Path, *, message: str) -> None:
         run_git(runner, "-c", "fastimport.unpackLimit=1", "fast-import", "--quiet", stdin=stream)
 
 
-def _write_import(stream: IO[bytes], members: Iterable[Member], message: bytes) -> None:
+def _write_import(stream: IO[bytes], members: Iterable[ArchiveMember], message: bytes) -> None:
     """In the language of git-fast-import: every blob, then the commit."""
     marks: dict[str, int] = {}
     changes: list[bytes] = []
@@ -519,7 +521,7 @@ def _data(content: bytes) -> bytes:
     return b"data %d\n%b\n" % (len(content), content)
 
 
-def _change(member: Member, mark: int) -> bytes:
+def _change(member: ArchiveMember, mark: int) -> bytes:
     # e.g. M 100644 :1 "odd \"name\".py"
     quoted = member.path.replace("\\", "\\\\").replace('"', '\\"').encode()
     return b'M %b :%d "%b"\n' % (member.mode.encode(), mark, quoted)

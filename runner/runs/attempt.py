@@ -29,7 +29,7 @@ from runner.records import (
 from runner.records.run_store import RunStore, write_whole
 from runner.records.transcript_files import TranscriptWriter
 from runner.runs.plan import placement
-from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
+from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.sandbox.engine import Engine
 from runner.support.errors import (
     FairtrialError,
@@ -112,7 +112,7 @@ class Attempt:
         return None if ground is None else ground.scenario.budget.usd
 
     @property
-    def arm(self) -> Arm:
+    def arm(self) -> PreparedArm:
         return self.prepared.arms[self.cell.server]
 
     def note(self, text: str) -> None:

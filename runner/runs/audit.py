@@ -24,7 +24,7 @@ from runner.records.run_store import SCORECARD, EndedAttempt, LoadedCell, Loaded
 from runner.records.transcript_files import extent_of
 from runner.runs.benchmark import Benchmark
 from runner.runs.importing.imported_run import differing
-from runner.runs.score_cache import KeptScores, kept_scores
+from runner.runs.score_cache import ScoreCache, open_score_cache
 from runner.scoring.judges.stored import Stored
 from runner.support.code_digest import makes_figures
 from runner.support.errors import CatalogError
@@ -36,7 +36,7 @@ FIELDS_SHOWN = 5
 """Of one scorecard: an edited transcript would list every field there is."""
 ROUNDING = 1e-9
 """Sums of another version of Python differ by less."""
-GONE = "nothing"
+NOTHING_THERE = "nothing"
 JUDGED_BY = "fairness.verdict.identity"
 
 
@@ -125,7 +125,7 @@ class Audit:
         result = attempt.result
         extent = extent_of(attempt.transcript)
         found = {
-            "": (result.transcript, extent.digest or GONE),
+            "": (result.transcript, extent.digest or NOTHING_THERE),
             "events": (str(result.events), str(extent.events)),
         }
         yield from self._differing(attempt.transcript, found)
@@ -203,8 +203,8 @@ class Audit:
         return card
 
     @cached_property
-    def _kept(self) -> KeptScores | None:
-        return kept_scores(self.checkout.state / "scores", self.checkout.environ)
+    def _kept(self) -> ScoreCache | None:
+        return open_score_cache(self.checkout.state / "scores", self.checkout.environ)
 
     def _made(self, cell: Cell, attempt: EndedAttempt, judge: Judge, scratch: Path) -> Scorecard:
         return self.benchmark.score(
@@ -305,7 +305,9 @@ def _differences(says: Any, found: Any, field: str = "") -> Iterator[tuple[str, 
     if isinstance(says, dict) and isinstance(found, dict):
         for key in dict.fromkeys([*says, *found]):
             yield from _differences(
-                says.get(key, GONE), found.get(key, GONE), f"{field}.{key}".lstrip(".")
+                says.get(key, NOTHING_THERE),
+                found.get(key, NOTHING_THERE),
+                f"{field}.{key}".lstrip("."),
             )
     elif isinstance(says, (list, tuple)) and isinstance(found, (list, tuple)):
         if len(says) != len(found):

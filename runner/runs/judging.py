@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from runner.catalog.catalog import SHELL, LoadedScenario
-from runner.protocols import Judge, Source
+from runner.protocols import Judge, LineSource
 from runner.records import (
     AnswerStep,
     Cell,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
 
 LIMIT_BYTES = 20_000_000
-FORM = '{"steps": [{"name": "…", "text": "…"}]}'
+ANSWER_FORM = '{"steps": [{"name": "…", "text": "…"}]}'
 
 
 class GivenStep(Record):
@@ -77,7 +77,7 @@ def _events(path: Path) -> Iterator[Any]:
 
 
 def _given(path: Path, scenario: Scenario) -> GivenAnswer:
-    hint = f"FILE is a transcript (.jsonl), or JSON {FORM}"
+    hint = f"FILE is a transcript (.jsonl), or JSON {ANSWER_FORM}"
     try:
         text = read_text(path, where=str(path), limit_bytes=LIMIT_BYTES)
         _require_object(path, text)
@@ -103,7 +103,7 @@ def _require_object(path: Path, text: str) -> None:
 
 
 def _no_answer(path: Path, what: str) -> FairtrialError:
-    hint = f"FILE is a transcript (.jsonl), or JSON {FORM}"
+    hint = f"FILE is a transcript (.jsonl), or JSON {ANSWER_FORM}"
     return FairtrialError(what, where=str(path), hint=hint)
 
 
@@ -161,7 +161,7 @@ def _without_step(item: FactVerdict | FalseClaim) -> dict[str, Any]:
 
 
 def judge_file(
-    path: Path, loaded: LoadedScenario, judge: Judge, source: Source
+    path: Path, loaded: LoadedScenario, judge: Judge, source: LineSource
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict on an answer, and the names of its silent steps."""
     answer = read_answer(path, loaded.scenario)
@@ -205,7 +205,7 @@ class RunEstimate(Record):
                 yield f"  about {judge.hours:,.2f} hours on this machine, one fact at a time"
 
 
-def estimate(audit: Audit) -> RunEstimate:
+def estimate_judging(audit: Audit) -> RunEstimate:
     """Of `fairtrial judge RUN`, by the judge of the audit. Asks nobody, and needs no key."""
     checkout, store = audit.checkout, audit.store
     believed = [item for item in audit.evidence().cells if item.believed]

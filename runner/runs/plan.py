@@ -37,7 +37,7 @@ efficiency, and silence nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class RunSpec:
     """What a command asks a run to be."""
 
     cells: Sequence[Cell]
@@ -65,7 +65,7 @@ def check_name(name: str) -> None:
         ) from error
 
 
-def load_or_create_plan(store: RunStore, wanted: Wanted) -> LoadedRun:
+def load_or_create_plan(store: RunStore, wanted: RunSpec) -> LoadedRun:
     """The run as it stands, with the plan on disk or, if there is none, a new one.
 
     Raises FairtrialError if the plan on disk is another than what is wanted.
@@ -95,7 +95,7 @@ def load_or_create_plan(store: RunStore, wanted: Wanted) -> LoadedRun:
     return store.load()
 
 
-def _new_plan(name: str, wanted: Wanted) -> Plan:
+def _new_plan(name: str, wanted: RunSpec) -> Plan:
     seed = seed_of(name) if wanted.seed is None else wanted.seed
     return Plan(
         run=name,
@@ -113,7 +113,7 @@ def _new_plan(name: str, wanted: Wanted) -> Plan:
     )
 
 
-def _difference(plan: Plan, wanted: Wanted) -> str:
+def _difference(plan: Plan, wanted: RunSpec) -> str:
     """What a plan has otherwise than it is wanted; empty if nothing."""
     if plan.cells != tuple(wanted.cells):
         return _first_difference(plan.cells, wanted.cells)

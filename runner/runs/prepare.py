@@ -11,9 +11,9 @@ from runner.catalog.checkout import Checkout
 from runner.catalog.locks import harness_digest
 from runner.records import DEFAULT_AGENT, ServerCard, ServerSpec, digest_of
 from runner.repositories.repository import Repository
-from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
+from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.sandbox.engine import engine_facts, sweep
-from runner.sandbox.tree_volume import ensure_lent
+from runner.sandbox.tree_volume import ensure_tree_volumes
 from runner.sandbox.workspace import WorkspaceImage, ensure_workspace
 from runner.servers.examine import check_server as examine
 from runner.servers.image import ServerImage, require_image
@@ -59,13 +59,13 @@ def _prepare_scenario(checkout: Checkout, name: str) -> PreparedScenario:
     )
 
 
-def _prepare_arm(checkout: Checkout, name: str) -> Arm:
+def _prepare_arm(checkout: Checkout, name: str) -> PreparedArm:
     if name == SHELL:
-        return Arm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
+        return PreparedArm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
     server = checkout.server(name)
     installed = install(checkout, server)
     digest = digest_of([server.digest, installed.digest])
-    return Arm(name=name, spec=server.spec, volume=installed.volume, digest=digest)
+    return PreparedArm(name=name, spec=server.spec, volume=installed.volume, digest=digest)
 
 
 def workspace(checkout: Checkout, repository: Repository) -> WorkspaceImage:
@@ -90,7 +90,7 @@ def install(checkout: Checkout, server: LoadedServer) -> ServerVolume | ServerIm
 def lend(checkout: Checkout, spec: ServerSpec | None, workspace: str) -> None:
     """What a server's own image gets of a workspace image; nothing to another server."""
     if spec is not None and spec.image is not None:
-        ensure_lent(checkout.engine, workspace, spec.private)
+        ensure_tree_volumes(checkout.engine, workspace, spec.private)
 
 
 # --- a server, examined -------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from runner.records import Limits, RepoPin, Scenario, ServerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
+class PreparedArm:
     """The server of an arm, installed and pinned. `spec` is None for `shell`."""
 
     name: str
@@ -52,7 +52,7 @@ class PreparedRun:
     benchmark: str
     """A name in BENCHMARKS."""
     limits: Limits
-    arms: dict[str, Arm]
+    arms: dict[str, PreparedArm]
     scenarios: dict[str, PreparedScenario]
     machine: str = ""
     """Which machine the engine is on, as a digest."""

@@ -27,7 +27,7 @@ KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptScores:
+class ScoreCache:
     """Of one user, for one checkout."""
 
     folder: Path
@@ -59,14 +59,14 @@ class KeptScores:
         return hmac.new(self.key, f"{name}\n{text}".encode(), hashlib.sha256).hexdigest()
 
 
-def kept_scores(folder: Path, environ: Mapping[str, str]) -> KeptScores | None:
+def open_score_cache(folder: Path, environ: Mapping[str, str]) -> ScoreCache | None:
     """None where there is no place for a key: every card is then made again."""
     home = environ.get("HOME", "")
     state = environ.get("XDG_STATE_HOME") or (f"{home}/.local/state" if home else "")
     if not state:
         return None
     try:
-        return KeptScores(folder=folder, key=_key(Path(state) / "fairtrial" / "scores.key"))
+        return ScoreCache(folder=folder, key=_key(Path(state) / "fairtrial" / "scores.key"))
     except OSError:
         return None
 

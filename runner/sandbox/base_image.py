@@ -21,7 +21,7 @@ NODE = "locks/node.txt"
 BACKENDS = "locks/backends.txt"
 RECIPE = ("Dockerfile", "images/base/bootstrap.sh", PYTHON, NODE, BACKENDS)
 """Every file that could change the base image, or what is built from source in it."""
-LOCK = "locks/images.lock"
+IMAGES_LOCK = "locks/images.lock"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def _not_pinned(where: str) -> LockError:
 
 def write_images_lock(root: Path) -> Path:
     """Writes locks/images.lock from the recipe's files."""
-    path = root / LOCK
+    path = root / IMAGES_LOCK
     pins = {"base": read_pins(root).model_dump()}
     path.write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n")
     return path
@@ -87,14 +87,16 @@ def _drifted(what: str) -> LockError:
         "if the change is meant, run `just lock` and commit locks/images.lock;"
         " every cell's id changes with it"
     )
-    return LockError(what, where=LOCK, hint=hint)
+    return LockError(what, where=IMAGES_LOCK, hint=hint)
 
 
 def _read_images_lock(root: Path) -> BasePins:
     try:
-        return BasePins.model_validate(load_json((root / LOCK).read_text())["base"])
+        return BasePins.model_validate(load_json((root / IMAGES_LOCK).read_text())["base"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LockError(f"cannot be read: {error}", where=LOCK, hint="run `just lock`") from error
+        raise LockError(
+            f"cannot be read: {error}", where=IMAGES_LOCK, hint="run `just lock`"
+        ) from error
 
 
 # --- building -----------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ TMP = "/tmp"  # noqa: S108 - a path in the container, not on this machine
 """Both users may write here, and each may read what the other leaves readable."""
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - see above
 
-AGENT = "agent"
-SERVER = "server"
-KEEPER = "nobody"
+AGENT_USER = "agent"
+SERVER_USER = "server"
+KEEPER_USER = "nobody"
 """Runs the container's first process, which only waits for the deadline."""
 AGENT_UID = 10001
 SERVER_UID = 10002
-HOMES = {AGENT: "/home/agent", SERVER: STATE}
+HOMES = {AGENT_USER: "/home/agent", SERVER_USER: STATE}

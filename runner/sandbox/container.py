@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from runner.protocols import ShellResult
 from runner.records import Limits, Sha256, digest_of
 from runner.sandbox.cell_layout import (
-    AGENT,
     AGENT_UID,
+    AGENT_USER,
     HOMES,
     INSTALL,
-    KEEPER,
-    SERVER,
+    KEEPER_USER,
     SERVER_UID,
+    SERVER_USER,
     SHARED_MEMORY,
     STATE,
     TMP,
@@ -61,7 +61,7 @@ ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
 }
 _PROCESS: dict[str, Any] = {
-    "user": KEEPER,
+    "user": KEEPER_USER,
     "environment": ENVIRONMENT,
     "working_dir": WORKSPACE,
 }
@@ -138,7 +138,7 @@ def confinement(limits: Limits) -> dict[str, Any]:
 def _writable_places(limits: Limits) -> dict[str, str]:
     return {
         TMP: _tmpfs(limits.tmp_mb, "mode=1777"),
-        HOMES[AGENT]: _tmpfs(limits.tmp_mb, _owned_by(AGENT_UID)),
+        HOMES[AGENT_USER]: _tmpfs(limits.tmp_mb, _owned_by(AGENT_UID)),
         STATE: _private_tmpfs(limits),
     }
 
@@ -232,8 +232,8 @@ class Container:
         """The container of a server that brings its own image, while it runs."""
         self._streams: list[ExecStream] = []
         self._shells = {
-            AGENT: self._shell_host(AGENT),
-            SERVER: self._shell_host(SERVER),
+            AGENT_USER: self._shell_host(AGENT_USER),
+            SERVER_USER: self._shell_host(SERVER_USER),
         }
 
     def _shell_host(self, user: str) -> ShellHost:
@@ -243,7 +243,7 @@ class Container:
 
     def _shell_starter(self, user: str) -> ExecStarter:
         argv = program("shell_host.py")
-        if user == AGENT:
+        if user == AGENT_USER:
             argv.append("alone")
         return partial(self.exec_stream, argv, user=user)
 
@@ -253,11 +253,11 @@ class Container:
 
     async def memory_use(self) -> str:
         """What memory_probe.py prints. Raises SandboxError if the container does not take it."""
-        places = (HOMES[AGENT], TMP, SHARED_MEMORY)
+        places = (HOMES[AGENT_USER], TMP, SHARED_MEMORY)
         argv = [*program("memory_probe.py"), str(AGENT_UID), *places]
         try:
             async with asyncio.timeout(PROBE_SEC):
-                stream = await self.exec_stream(argv, user=KEEPER)
+                stream = await self.exec_stream(argv, user=KEEPER_USER)
                 printed = [chunk async for chunk in stream.stdout()]
         except TimeoutError as error:
             raise SandboxError(f"the cell's container does not answer in {PROBE_SEC} s") from error
@@ -316,13 +316,15 @@ class Container:
         )
         return str(made["Id"])
 
-    async def shell(self, command: str, *, timeout_sec: float, user: str = AGENT) -> ShellResult:
+    async def shell(
+        self, command: str, *, timeout_sec: float, user: str = AGENT_USER
+    ) -> ShellResult:
         """Run one command at the repository root. Raises SandboxError if the container is gone."""
         return await self._shells[user].run(
             command, timeout_sec=timeout_sec, limit_chars=self.spec.limits.result_chars
         )
 
-    async def read(self, path: str, *, user: str = AGENT) -> str | None:
+    async def read(self, path: str, *, user: str = AGENT_USER) -> str | None:
         """The first 64 KiB of a file as `user` sees it, None if it cannot be read.
 
         Costs no engine round trip.
@@ -351,7 +353,7 @@ class Container:
     @property
     def shell_restarts(self) -> int:
         """How often the agent's shell was killed and started again."""
-        return self._shells[AGENT].restarts
+        return self._shells[AGENT_USER].restarts
 
     async def close(self) -> None:
         for stream in self._streams:

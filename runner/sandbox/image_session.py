@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from runner.sandbox.container import Container, program
-from runner.sandbox.session import Connection, ServerSession, open_session, session_over
+from runner.sandbox.session import ServerConnection, ServerSession, open_session, session_over
 from runner.sandbox.sidecar import Sidecar, SidecarSpec, open_sidecar
 from runner.sandbox.stream import ExecStream
 from runner.sandbox.transport import ServerLog
@@ -23,7 +23,7 @@ async def open_image_session(
             async with _over_http(container, spec.http, sidecar, log, initialize_timeout_sec) as it:
                 yield it
             return
-        connection = Connection(
+        connection = ServerConnection(
             stream=sidecar.stream,
             how_it_ended=sidecar.how_it_ended,
             require_at_work=sidecar.require_at_work,

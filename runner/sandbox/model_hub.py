@@ -342,7 +342,7 @@ def _padding(size: int) -> bytes:
     return struct.pack("<Q", len(head)) + head + bytes(rows)
 
 
-class Answer(BaseHTTPRequestHandler):
+class HubRequestHandler(BaseHTTPRequestHandler):
     """The few requests that the hub's clients make."""
 
     hub: Hub
@@ -434,9 +434,9 @@ def main() -> int:
         sys.stderr.write(f"{files / WEIGHTS} is not the model that it should be\n")
         return 1
     folder.mkdir(parents=True, exist_ok=True)
-    Answer.hub = Hub(files, folder)
+    HubRequestHandler.hub = Hub(files, folder)
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Answer)
+        server = ThreadingHTTPServer(("127.0.0.1", port), HubRequestHandler)
     except OSError:
         # It runs already: the server is started a second time.
         return 0

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from runner.repositories.archives import DOWNLOAD_TIMEOUT_SEC, Npm, end_of
+from runner.repositories.archives import DOWNLOAD_TIMEOUT_SEC, RunNpm, end_of
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder
-from runner.sandbox.cell_layout import AGENT
+from runner.sandbox.cell_layout import AGENT_USER
 from runner.sandbox.engine import Engine, engine_faults
 from runner.support.errors import SourceError
 
 _PACK = "/tmp/pack"  # noqa: S108 - in a container of its own
 
 
-def npm_in_container(engine: Engine, image_id: str, env: BuilderEnv) -> Npm:
+def npm_in_container(engine: Engine, image_id: str, env: BuilderEnv) -> RunNpm:
     """npm from the base image, for a machine that has none.
 
     It runs unprivileged in a builder container that has network; only its tarball comes out.
@@ -24,7 +24,7 @@ def npm_in_container(engine: Engine, image_id: str, env: BuilderEnv) -> Npm:
         spec = BuilderSpec(
             image=image_id,
             command=_pack_command(arguments),
-            user=AGENT,
+            user=AGENT_USER,
             environment={"HOME": f"{_PACK}.home"},
             network=env,
         )

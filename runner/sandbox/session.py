@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from runner.records import ToolListing, canonical_json
-from runner.sandbox.cell_layout import SERVER
+from runner.sandbox.cell_layout import SERVER_USER
 from runner.sandbox.container import Container, program
 from runner.sandbox.exit_cause import require_at_work, server_end
 from runner.sandbox.listing import SHOWN_CHARS, listing_fault, listing_of
@@ -24,9 +24,9 @@ from runner.sandbox.transport import (
     STREAM_ENDED,
     BadAnswerError,
     ByteStream,
-    Message,
     Peer,
     RefusalError,
+    RpcMessage,
     ServerLog,
     open_peer,
 )
@@ -58,7 +58,7 @@ class McpResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Connection:
+class ServerConnection:
     """A server's stream, and who can say whose doing its end or its silence was."""
 
     stream: ByteStream
@@ -81,7 +81,9 @@ class Introduction:
 class ServerSession:
     """An initialised server."""
 
-    def __init__(self, connection: Connection, peer: Peer, introduction: Introduction) -> None:
+    def __init__(
+        self, connection: ServerConnection, peer: Peer, introduction: Introduction
+    ) -> None:
         self._connection = connection
         self._peer = peer
         self.instructions = introduction.instructions
@@ -140,7 +142,7 @@ def only_reads(tool: mcp_types.Tool) -> bool:
     return tool.annotations is not None and tool.annotations.read_only_hint is True
 
 
-def as_text(result: Message) -> str:
+def as_text(result: RpcMessage) -> str:
     """A result as the model reads it: its text blocks, and a mark for each other block.
 
     Raises BadAnswerError if it is no result. Structured content is not held against the tool's
@@ -190,13 +192,15 @@ async def open_session(
     """
     log.ticket = secrets.token_hex(16)
     behind = [*program("server_host.py"), log.ticket, *argv]
-    stream = await container.exec_stream(behind, user=SERVER, env=env, on_stderr=log.stderr.feed)
+    stream = await container.exec_stream(
+        behind, user=SERVER_USER, env=env, on_stderr=log.stderr.feed
+    )
     log.exec_id = stream.exec_id
 
     async def how_it_ended() -> str:
         return await server_end(container, stream.exec_id, log.exit_code)
 
-    connection = Connection(
+    connection = ServerConnection(
         stream=stream,
         how_it_ended=how_it_ended,
         require_at_work=partial(require_at_work, container),
@@ -207,7 +211,7 @@ async def open_session(
 
 @asynccontextmanager
 async def session_over(
-    connection: Connection, log: ServerLog, initialize_timeout_sec: float
+    connection: ServerConnection, log: ServerLog, initialize_timeout_sec: float
 ) -> AsyncIterator[ServerSession]:
     """Initialise the server at the other end of a stream. Raises as `open_session` does."""
     import mcp_types.methods  # noqa: F401, PLC0415 - see above: the handshake is timed
@@ -276,7 +280,7 @@ async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp
     import mcp_types.methods  # noqa: PLC0415 - see above
 
     tools: list[mcp_types.Tool] = []
-    params: Message = {}
+    params: RpcMessage = {}
     size_bytes = 0
     # Bounded: a server that gives the same cursor again and again would keep its cell for ever.
     for _ in range(PAGE_LIMIT):
@@ -294,7 +298,7 @@ async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp
     raise BadAnswerError(f"tools/list has more than {PAGE_LIMIT} pages")
 
 
-def _require_few(before: int, page: Message) -> None:
+def _require_few(before: int, page: RpcMessage) -> None:
     """Ahead of the records: each tool becomes some, of a kilobyte each."""
     tools = page.get("tools")
     if isinstance(tools, list) and before + len(tools) > TOOL_LIMIT:
@@ -322,7 +326,7 @@ def _stray_lines(log: ServerLog) -> str:
     return f", {log.stray_lines} lines on stdout were not JSON-RPC (first: {log.stray[0]!r})"
 
 
-async def _gone(connection: Connection, log: ServerLog, when: str) -> ServerError:
+async def _gone(connection: ServerConnection, log: ServerLog, when: str) -> ServerError:
     """Raises SandboxError if it was a fault of ours, OutOfMemory if the agent's."""
     reason = log.ended
     # Given up by us for what it sent, it is to blame whatever became of its process.

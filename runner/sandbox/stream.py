@@ -24,7 +24,7 @@ _FRAME_HEADER_BYTES = 8
 _FRAME_STDERR = 2
 _START_BODY = b'{"Detach":false,"Tty":false}'
 
-Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+StreamPair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class ExecStream:
@@ -70,7 +70,7 @@ class ExecStream:
             await self._writer.wait_closed()
 
 
-async def upgrade(engine: Engine, exec_id: str) -> Connection:
+async def upgrade(engine: Engine, exec_id: str) -> StreamPair:
     """Start an exec and take its connection over.
 
     Raises SandboxError if the engine refuses, EngineError if its address cannot be dialled.
@@ -78,13 +78,13 @@ async def upgrade(engine: Engine, exec_id: str) -> Connection:
     return await _taken_over(engine, f"/exec/{exec_id}/start", _START_BODY)
 
 
-async def attach(engine: Engine, container_id: str) -> Connection:
+async def attach(engine: Engine, container_id: str) -> StreamPair:
     """The streams of a container's main process, which need not run yet. Raises as `upgrade`."""
     streams = "stream=1&stdin=1&stdout=1&stderr=1"
     return await _taken_over(engine, f"/containers/{container_id}/attach?{streams}", b"")
 
 
-async def _taken_over(engine: Engine, path: str, body: bytes) -> Connection:
+async def _taken_over(engine: Engine, path: str, body: bytes) -> StreamPair:
     # Not the SDK's own socket: its read buffer may swallow the first bytes, and every frame after
     # them would be read from the wrong place.
     reader, writer = await _dial(engine)
@@ -102,7 +102,7 @@ def _is_started(head: bytes) -> bool:
     return status in (b"101", b"200")
 
 
-async def _dial(engine: Engine) -> Connection:
+async def _dial(engine: Engine) -> StreamPair:
     from docker.transport import UnixHTTPAdapter  # noqa: PLC0415 - see Engine
 
     url = engine.api.base_url
@@ -155,7 +155,7 @@ class LongLine:
     tail: bytes
 
 
-class _Line:
+class _PartialLine:
     """A line that is still coming."""
 
     def __init__(self, limit_bytes: int) -> None:
@@ -194,12 +194,12 @@ async def bounded_lines(
 
     `throw_away` gets the bytes of long lines as they come, and may wait, or raise, to stop a flood.
     """
-    line = _Line(limit_bytes)
+    line = _PartialLine(limit_bytes)
     async for chunk in chunks:
         for number, part in enumerate(chunk.split(b"\n")):
             if number:
                 yield line.ended()
-                line = _Line(limit_bytes)
+                line = _PartialLine(limit_bytes)
             line.add(part)
             if line.is_long:
                 await throw_away(len(part))

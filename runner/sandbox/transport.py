@@ -39,7 +39,7 @@ STREAM_ENDED = "its stream ended"
 CANCEL_SEC = 1.0
 """What telling a server of a call given up may take: it may have stopped reading."""
 
-Message = dict[str, Any]
+RpcMessage = dict[str, Any]
 
 
 class ByteStream(Protocol):
@@ -59,10 +59,10 @@ class BadAnswerError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class RpcResponse:
     """The result of one request, as JSON, and the bytes it came in."""
 
-    result: Message
+    result: RpcMessage
     size_bytes: int
 
 
@@ -135,18 +135,18 @@ class Peer:
         self.log = log
         self._stream = stream
         self._ids = itertools.count(1)
-        self._pending: dict[int, asyncio.Future[Answer]] = {}
+        self._pending: dict[int, asyncio.Future[RpcResponse]] = {}
         self._waste = Waste()
         self._reader = asyncio.create_task(self._read())
         self._reader.add_done_callback(self._end)
 
-    async def request(self, method: str, params: Message, *, timeout_sec: float) -> Answer:
+    async def request(self, method: str, params: RpcMessage, *, timeout_sec: float) -> RpcResponse:
         """Raises TimeoutError past the time, and ConnectionError if the stream has ended.
 
         Raises RefusalError for the server's error, BadAnswerError for an answer that is none.
         """
         number = next(self._ids)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[RpcResponse] = asyncio.get_running_loop().create_future()
         self._pending[number] = future
         try:
             async with asyncio.timeout(timeout_sec):
@@ -165,7 +165,7 @@ class Peer:
         if self._reader.done():
             raise self._ending(self._reader)
 
-    async def notify(self, method: str, params: Message) -> None:
+    async def notify(self, method: str, params: RpcMessage) -> None:
         """Raises ConnectionError if the process is gone."""
         await self._send({"method": method, "params": params})
 
@@ -177,7 +177,7 @@ class Peer:
             async with asyncio.timeout(CANCEL_SEC):
                 await self.notify("notifications/cancelled", {"requestId": number})
 
-    async def _send(self, message: Message) -> None:
+    async def _send(self, message: RpcMessage) -> None:
         text = json.dumps({"jsonrpc": "2.0", **message})
         await self._stream.write(text.encode() + b"\n")
 
@@ -265,7 +265,7 @@ class Peer:
         else:
             await self._settle(as_number(message.get("id")), outcome(message, line), len(line))
 
-    def _is_end(self, message: Message) -> bool:
+    def _is_end(self, message: RpcMessage) -> bool:
         """A server that says so itself claims nothing but its own crash."""
         params = message.get("params")
         if message.get("method") != "fairtrial/ended" or not isinstance(params, dict):
@@ -276,7 +276,7 @@ class Peer:
         return bool(self.log.ticket) and params.get("ticket") == self.log.ticket
 
     async def _settle(
-        self, number: int | None, outcome: Answer | Exception, size_bytes: int
+        self, number: int | None, outcome: RpcResponse | Exception, size_bytes: int
     ) -> None:
         """Give a request its answer. One that nobody waits for is waste, like any other line."""
         future = self._pending.get(number or 0)
@@ -284,18 +284,18 @@ class Peer:
             await self._waste.add(size_bytes, messages=1)
             return
         self._waste.clear()
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, RpcResponse):
             future.set_result(outcome)
         else:
             future.set_exception(outcome)
 
-    async def _answer(self, asked: Message) -> None:
+    async def _answer(self, asked: RpcMessage) -> None:
         """A server may ask whether its client lives; whatever else it asks, nobody promised."""
         number = asked.get("id")
         if not isinstance(number, (int, str)):
             return
         if asked["method"] == "ping":
-            reply: Message = {"result": {}}
+            reply: RpcMessage = {"result": {}}
         else:
             reply = {"error": {"code": METHOD_NOT_FOUND, "message": "not supported"}}
         # Awaited here: a server that asks without reading its answers stops being read.
@@ -385,11 +385,11 @@ def as_number(number: Any) -> int | None:
     return None
 
 
-def outcome(message: Message, line: bytes) -> Answer | Exception:
+def outcome(message: RpcMessage, line: bytes) -> RpcResponse | Exception:
     """What a response says."""
     result = message.get("result")
     if isinstance(result, dict):
-        return Answer(result=result, size_bytes=len(line))
+        return RpcResponse(result=result, size_bytes=len(line))
     error = message.get("error")
     if isinstance(error, dict):
         return RefusalError(f"error {error.get('code')}: {error.get('message')}")

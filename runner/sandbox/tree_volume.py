@@ -27,24 +27,26 @@ FILL_LIMIT_SEC = 900
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lent:
+class TreeVolumes:
     """Names of the volumes."""
 
     tree: str
     tools: str
 
 
-def lent(image: str, private: Sequence[str] = ()) -> Lent:
+def lent(image: str, private: Sequence[str] = ()) -> TreeVolumes:
     """By what goes in. `image`: the workspace's id; `private`: folders that get mounts there.
 
     The tree is mounted read-only, and the engine cannot make a folder for a mount in it any more.
     """
     code = code_digest([Path(tree_host.__file__)])
     tree = digest_of([image, sorted(private), code])[:12]
-    return Lent(tree=f"{LABEL}-tree-{tree}", tools=f"{LABEL}-tools-{digest_of([image, code])[:12]}")
+    return TreeVolumes(
+        tree=f"{LABEL}-tree-{tree}", tools=f"{LABEL}-tools-{digest_of([image, code])[:12]}"
+    )
 
 
-def ensure_lent(engine: Engine, image: str, private: Sequence[str] = ()) -> None:
+def ensure_tree_volumes(engine: Engine, image: str, private: Sequence[str] = ()) -> None:
     """Fill both, or read them through. Raises SandboxError if one cannot be made what it is."""
     volumes = lent(image, private)
     _ensure(engine, image, volumes.tree, ["tree", WORKSPACE, INSTALL, *sorted(private)])
@@ -73,7 +75,7 @@ def _ensure(engine: Engine, image: str, volume: str, command: Sequence[str]) -> 
         raise SandboxError(f"{failure}: {said.strip()}", where=volume, hint=hint)
 
 
-def require_lent(engine: Engine, volumes: Lent) -> None:
+def require_lent(engine: Engine, volumes: TreeVolumes) -> None:
     """Raises SandboxError if one is missing: the engine would make an empty one of that name."""
     for name in (volumes.tree, volumes.tools):
         if not volume_exists(engine, name):

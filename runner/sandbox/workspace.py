@@ -16,7 +16,7 @@ from runner.repositories import worktree
 from runner.repositories.repository import Repository
 from runner.repositories.worktree import write_worktree
 from runner.sandbox.builder import BuilderSpec, open_builder
-from runner.sandbox.cell_layout import AGENT
+from runner.sandbox.cell_layout import AGENT_USER
 from runner.sandbox.engine import Engine, engine_faults, remove_image
 from runner.sandbox.image_names import ImageRecipe, ensure_image
 from runner.support.code_digest import code_digest
@@ -145,7 +145,7 @@ def _self_test(engine: Engine, image: str) -> dict[str, str]:
     spec = BuilderSpec(
         image=image,
         command=["/bin/sh", "-c", _SELF_TEST],
-        user=AGENT,
+        user=AGENT_USER,
         environment={"HOME": "/nonexistent"},
     )
     with open_builder(engine, spec) as builder:

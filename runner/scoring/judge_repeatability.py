@@ -22,7 +22,7 @@ SMALLEST_DELTA = 0.05
 """Between criteria: a smaller one is never shown as a difference."""
 REWRITE_SD = 0.07
 """A criterion that spreads further is read differently each time: its facts want other words."""
-Place = tuple[str, ...]
+RatingPlace = tuple[str, ...]
 """(scenario), (scenario, step) or (scenario, step, criterion)."""
 Layer = Literal["criterion", "step", "scenario"]
 DEPTHS: dict[Layer, int] = {"criterion": 3, "step": 2, "scenario": 1}
@@ -168,9 +168,9 @@ def _criteria(steps: Sequence[StepVerdict]) -> dict[tuple[str, str], float]:
 # --- spread ---------------------------------------------------------------------------------
 
 
-def _groups(verdicts: Iterable[tuple[str, Verdict]]) -> Mapping[Place, list[list[float]]]:
-    """Place -> of each answer, the figures of one judge's readings."""
-    groups: dict[Place, list[list[float]]] = defaultdict(list)
+def _groups(verdicts: Iterable[tuple[str, Verdict]]) -> Mapping[RatingPlace, list[list[float]]]:
+    """RatingPlace -> of each answer, the figures of one judge's readings."""
+    groups: dict[RatingPlace, list[list[float]]] = defaultdict(list)
     for scenario, verdict in verdicts:
         for ratings in duplicates_of(verdict):
             for place, figures in _figures(scenario, ratings).items():
@@ -178,8 +178,10 @@ def _groups(verdicts: Iterable[tuple[str, Verdict]]) -> Mapping[Place, list[list
     return groups
 
 
-def _figures(scenario: str, readings: Iterable[Rating | Verdict]) -> Mapping[Place, list[float]]:
-    figures: dict[Place, list[float]] = defaultdict(list)
+def _figures(
+    scenario: str, readings: Iterable[Rating | Verdict]
+) -> Mapping[RatingPlace, list[float]]:
+    figures: dict[RatingPlace, list[float]] = defaultdict(list)
     for reading in readings:
         figures[scenario,].append(reading.quality)
         for step in reading.steps:
@@ -194,7 +196,7 @@ def layers(
     repeats: Iterable[Iterable[Verdict]],
 ) -> Iterator[tuple[Layer, statistics.Repeatability]]:
     """How far verdicts on trials of one cell lie apart, from criteria up; none if none repeats."""
-    groups: dict[Place, list[list[float]]] = defaultdict(list)
+    groups: dict[RatingPlace, list[list[float]]] = defaultdict(list)
     for verdicts in repeats:
         for place, figures in _figures("", verdicts).items():
             groups[place].append(figures)
@@ -204,7 +206,7 @@ def layers(
             yield layer, found
 
 
-def _of_depth(groups: Mapping[Place, list[list[float]]], depth: int) -> list[list[float]]:
+def _of_depth(groups: Mapping[RatingPlace, list[list[float]]], depth: int) -> list[list[float]]:
     pooled: list[list[float]] = []
     for place, figures in groups.items():
         if len(place) == depth:
@@ -212,7 +214,7 @@ def _of_depth(groups: Mapping[Place, list[list[float]]], depth: int) -> list[lis
     return pooled
 
 
-def _spread(place: Place, groups: Sequence[Sequence[float]]) -> Spread | None:
+def _spread(place: RatingPlace, groups: Sequence[Sequence[float]]) -> Spread | None:
     found = statistics.repeatability(groups)
     if found is None:
         return None

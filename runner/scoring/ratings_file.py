@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.records import Count, Record, Unit
+from runner.records import Count, Record, UnitInterval
 from runner.scoring.rater_agreement import Agreement, ManyRaters, agreement, fleiss_kappa
 from runner.scoring.statistics import Interval
 from runner.support.errors import FairtrialError
@@ -176,7 +176,7 @@ def _wrong(path: Path, what: str, hint: str = "", *, line: int = 0) -> Fairtrial
 # --- what is made of it -------------------------------------------------------------------------
 
 
-class Estimate(Record):
+class IntervalEstimate(Record):
     """A figure and its 95 % interval, drawn over items; None where there is none."""
 
     value: float | None
@@ -184,7 +184,7 @@ class Estimate(Record):
     high: float | None = None
 
 
-NO_FIGURE = Estimate(value=None)
+NO_FIGURE = IntervalEstimate(value=None)
 
 
 class Among(Record):
@@ -196,13 +196,13 @@ class Among(Record):
     items: Count
     """That all of them have rated."""
     left_out: Count
-    unanimous: Estimate
+    unanimous: IntervalEstimate
     """Share of the items with one label from all."""
-    kappa: Estimate
+    kappa: IntervalEstimate
     """Cohen's of two, Fleiss' of more; None if all say one thing always."""
 
 
-class Beside(Record):
+class RaterAgreement(Record):
     """How far one rater agrees with what is taken for the truth."""
 
     group: str
@@ -212,12 +212,12 @@ class Beside(Record):
     left_out: Count
     ties: Count
     """Of those left out: people have no majority."""
-    agreement: Estimate
-    kappa: Estimate
+    agreement: IntervalEstimate
+    kappa: IntervalEstimate
     """Cohen's."""
     constant: str
     """What the truth says most often."""
-    constant_agreement: Unit | None
+    constant_agreement: UnitInterval | None
     """Of a rater who says that of everything; the kappa of such a one is 0."""
     beats_constant: bool
     """The whole interval of the agreement is above it."""
@@ -241,7 +241,7 @@ class AgreementReport(Record):
     """The people, or all raters where nobody is taken for the truth; then by category."""
     pairs: tuple[Among, ...]
     """Of the raters in `among`, if there are more than two."""
-    beside: tuple[Beside, ...]
+    beside: tuple[RaterAgreement, ...]
     """Each judge and the people's majority; then by category."""
     prevalence: tuple[Prevalence, ...]
 
@@ -254,7 +254,7 @@ def report_of(ratings: Ratings) -> AgreementReport:
     pairs = itertools.combinations(group, 2) if len(group) > 2 else ()
     every = range(len(ratings.items))
     among: list[Among] = []
-    beside: list[Beside] = []
+    beside: list[RaterAgreement] = []
     for name, places in parts:
         if len(group) > 1:
             among.append(_among(name, group, ratings, places))
@@ -314,27 +314,27 @@ def _among(group: str, raters: Sequence[str], ratings: Ratings, places: Sequence
     )
 
 
-def _kappa(found: Agreement | ManyRaters | None) -> Estimate:
+def _kappa(found: Agreement | ManyRaters | None) -> IntervalEstimate:
     if found is None:
         return NO_FIGURE
     interval = found.kappa_interval if isinstance(found, Agreement) else found.interval
     return _estimate(found.kappa, interval)
 
 
-def _estimate(value: float | None, interval: Interval | None) -> Estimate:
+def _estimate(value: float | None, interval: Interval | None) -> IntervalEstimate:
     # Of items that are all alike every resample is alike: 100–100 would pass for certainty.
     if interval is None or interval.low == interval.high:
-        return Estimate(value=value)
-    return Estimate(value=value, low=interval.low, high=interval.high)
+        return IntervalEstimate(value=value)
+    return IntervalEstimate(value=value, low=interval.low, high=interval.high)
 
 
 def _beside(
     group: str, rater: str, ratings: Ratings, truth: Sequence[str], places: Sequence[int]
-) -> Beside:
+) -> RaterAgreement:
     own = ratings.labels[rater]
     pairs = [(truth[place], own[place]) for place in places if truth[place] and own[place]]
     found = agreement(*zip(*pairs, strict=True)) if pairs else None
-    return Beside(
+    return RaterAgreement(
         group=group,
         rater=rater,
         items=len(pairs),

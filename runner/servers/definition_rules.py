@@ -11,16 +11,16 @@ from typing import Any
 from runner.records import Canary, McpCall, ServerSpec
 from runner.sandbox.cell_layout import INSTALL, INSTALLS, PATH, PYTHONS, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
-from runner.servers.tool_answers import Answers
+from runner.servers.tool_answers import ToolAnswers
 from runner.support.errors import CatalogError, NotReadyError, Problem, ServerError
 
 REFERENCE = re.compile(r"(?P<name>[\w./:-]+)@sha256:(?P<digest>[0-9a-f]{64})")
 """An image, by its registry's digest or its id."""
 LOCK_FILES = ("requirements.txt", "package.json", "package-lock.json")
 """What may pin a server's packages, beside its server.yaml."""
-Places = Mapping[str, str]
+Placeholders = Mapping[str, str]
 """Placeholder -> path in the cell."""
-PLACES: Places = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
+PLACEHOLDERS: Placeholders = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
 """Of a server that is alone in its cell."""
 PLACEHOLDER = re.compile(r"\{([a-z_]+|answer\.[\w.-]+)\}")
 """`{install}` or `{answer.id}`; not `${HOME}`, nor `{"json": 1}`."""
@@ -31,12 +31,12 @@ _SHOWN_CHARS = 300
 # --- placeholders ---------------------------------------------------------------------------
 
 
-def places_among(name: str) -> Places:
+def places_among(name: str) -> Placeholders:
     """The places of one server among several in a cell."""
     return {"workspace": WORKSPACE, "install": f"{INSTALLS}/{name}", "state": f"{STATE}/{name}"}
 
 
-def fill(value: Any, places: Mapping[str, str | int] = PLACES) -> Any:
+def fill_placeholders(value: Any, places: Mapping[str, str | int] = PLACEHOLDERS) -> Any:
     """Replace `{workspace}`, `{install}` and `{state}` in every text inside; leave other braces."""
     if isinstance(value, str):
         whole = PLACEHOLDER.fullmatch(value)
@@ -45,19 +45,19 @@ def fill(value: Any, places: Mapping[str, str | int] = PLACES) -> Any:
             return places[whole[1]]
         return PLACEHOLDER.sub(lambda found: str(places.get(found[1], found[0])), value)
     if isinstance(value, Mapping):
-        return {key: fill(item, places) for key, item in value.items()}
+        return {key: fill_placeholders(item, places) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(fill(item, places) for item in value)
+        return type(value)(fill_placeholders(item, places) for item in value)
     return value
 
 
-def fill_call(call: McpCall, places: Places, answers: Answers) -> dict[str, Any]:
+def fill_call(call: McpCall, places: Placeholders, answers: ToolAnswers) -> dict[str, Any]:
     """A call's arguments, with `{answer.KEY}` as the session's warm-up calls answered.
 
     Raises NotReadyError if none of them answered with such a key.
     """
     known = {**{f"{_ANSWER}{key}": value for key, value in answers.items()}, **places}
-    filled: dict[str, Any] = fill(call.arguments, known)
+    filled: dict[str, Any] = fill_placeholders(call.arguments, known)
     for _, text in _texts(call.arguments, ""):
         for name in _answers_named(text):
             if name not in known:
@@ -76,7 +76,7 @@ def _answers_named(text: str) -> list[str]:
 # --- checks ---------------------------------------------------------------------------------
 
 
-def problems(spec: ServerSpec, where: str) -> list[Problem]:
+def definition_problems(spec: ServerSpec, where: str) -> list[Problem]:
     """Unknown placeholders, and paths that leave the folder they belong to."""
     return [
         *_image_problems(spec, where),
@@ -114,7 +114,7 @@ def _placeholder_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
         "warm_up": [step.model_dump(exclude_none=True) for step in spec.warm_up],
         "canaries": [canary.call.arguments for canary in spec.canaries],
     }
-    known = ", ".join(f"{{{name}}}" for name in PLACES)
+    known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
     for key, value in checked.items():
         for place, text in _texts(value, key):
             for name in _unknown_placeholders(text):
@@ -124,7 +124,7 @@ def _placeholder_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
 
 def _unknown_placeholders(text: str) -> list[str]:
     found = PLACEHOLDER.findall(text)
-    return [name for name in found if name not in PLACES and not name.startswith(_ANSWER)]
+    return [name for name in found if name not in PLACEHOLDERS and not name.startswith(_ANSWER)]
 
 
 def _answer_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
@@ -194,17 +194,17 @@ class LaunchPlan:
     env: Mapping[str, str]
 
 
-def launch(spec: ServerSpec, places: Places = PLACES) -> LaunchPlan:
+def launch(spec: ServerSpec, places: Placeholders = PLACEHOLDERS) -> LaunchPlan:
     """Raises CatalogError with every problem of the definition."""
-    if found := problems(spec, f"{spec.name}/server.yaml"):
+    if found := definition_problems(spec, f"{spec.name}/server.yaml"):
         raise CatalogError(found)
-    argv: tuple[str, ...] = fill(spec.command, places)
+    argv: tuple[str, ...] = fill_placeholders(spec.command, places)
     return LaunchPlan(argv=argv, env=environment_of(spec, places))
 
 
-def environment_of(spec: ServerSpec, places: Places = PLACES) -> dict[str, str]:
+def environment_of(spec: ServerSpec, places: Placeholders = PLACEHOLDERS) -> dict[str, str]:
     state = places["state"]
-    filled: dict[str, str] = fill(spec.env, places)
+    filled: dict[str, str] = fill_placeholders(spec.env, places)
     # /tmp is shared with the agent's shell, which could read an index that a server left there.
     return {"HOME": state, "TMPDIR": state, **filled, **_path_to_python(spec, filled)}
 

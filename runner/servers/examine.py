@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from runner.protocols import ShellResult
 from runner.records import Canary, Limits, McpCall, ServerCard, ServerSpec, WarmUp
-from runner.sandbox.cell_layout import SERVER, SHARED_MEMORY, STATE, TMP, WORKSPACE
+from runner.sandbox.cell_layout import SERVER_USER, SHARED_MEMORY, STATE, TMP, WORKSPACE
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.image_session import open_image_session
@@ -26,18 +26,18 @@ from runner.sandbox.sidecar import SidecarSpec
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers.definition_rules import (
-    PLACES,
+    PLACEHOLDERS,
     LaunchPlan,
-    Places,
+    Placeholders,
     environment_of,
-    fill,
     fill_call,
+    fill_placeholders,
     launch,
     pick_canary,
     private_in_cell,
 )
 from runner.servers.image import ServerImage, require_image
-from runner.servers.tool_answers import answers_in
+from runner.servers.tool_answers import values_in_answer
 from runner.servers.volume import ServerVolume
 from runner.support.errors import NotReadyError, SandboxError
 from runner.support.token_estimate import estimated_tokens
@@ -52,7 +52,7 @@ DOCTOR_LIMIT_SEC = 1200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ready:
+class WarmServer:
     """A server that has been warmed up."""
 
     session: ServerSession
@@ -61,8 +61,8 @@ class Ready:
 
 @asynccontextmanager
 async def open_server(
-    container: Container, spec: ServerSpec, log: ServerLog, places: Places = PLACES
-) -> AsyncIterator[Ready]:
+    container: Container, spec: ServerSpec, log: ServerLog, places: Placeholders = PLACEHOLDERS
+) -> AsyncIterator[WarmServer]:
     """Index, start, initialise and warm up.
 
     Raises NotReadyError if a warm-up step fails, ServerError if the server ends or breaks.
@@ -71,7 +71,7 @@ async def open_server(
     shell_sec = await run_shell_steps(container, spec, places)
     async with start_server(container, spec, plan, log) as session:
         call_sec = await _make_warm_up_calls(session, spec, places)
-        yield Ready(session=session, warm_up_sec=shell_sec + call_sec)
+        yield WarmServer(session=session, warm_up_sec=shell_sec + call_sec)
 
 
 @asynccontextmanager
@@ -98,7 +98,9 @@ async def start_server(
         yield session
 
 
-async def run_shell_steps(container: Container, spec: ServerSpec, places: Places = PLACES) -> float:
+async def run_shell_steps(
+    container: Container, spec: ServerSpec, places: Placeholders = PLACEHOLDERS
+) -> float:
     """The warm-up's shell steps, as the server's user, before its process starts. In seconds.
 
     Raises NotReadyError if one fails.
@@ -107,13 +109,13 @@ async def run_shell_steps(container: Container, spec: ServerSpec, places: Places
     env = exports(spec, places)
     for step in spec.warm_up:
         if step.shell is not None:
-            command = env + fill(step.shell, places)
-            result = await container.shell(command, timeout_sec=step.timeout_sec, user=SERVER)
+            command = env + fill_placeholders(step.shell, places)
+            result = await container.shell(command, timeout_sec=step.timeout_sec, user=SERVER_USER)
             _require_success(result, step, spec)
     return time.monotonic() - started
 
 
-def exports(spec: ServerSpec, places: Places = PLACES) -> str:
+def exports(spec: ServerSpec, places: Placeholders = PLACEHOLDERS) -> str:
     """`export TMPDIR=/var/lib/server; …`: a step's shell gets what the server's process will."""
     parts = []
     for name, value in environment_of(spec, places).items():
@@ -133,7 +135,9 @@ def _require_success(result: ShellResult, step: WarmUp, spec: ServerSpec) -> Non
     raise NotReadyError(f"warm-up `{step.shell}` {end}: {output}", where=spec.name)
 
 
-async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec, places: Places) -> float:
+async def _make_warm_up_calls(
+    session: ServerSession, spec: ServerSpec, places: Placeholders
+) -> float:
     """The warm-up's MCP calls, in order. In seconds.
 
     Raises NotReadyError if one is answered with an error, ServerError if the server ends.
@@ -149,7 +153,7 @@ async def _make_warm_up_calls(session: ServerSession, spec: ServerSpec, places: 
 
 
 async def warm_up_call(
-    session: ServerSession, call: McpCall, timeout_sec: float, places: Places = PLACES
+    session: ServerSession, call: McpCall, timeout_sec: float, places: Placeholders = PLACEHOLDERS
 ) -> McpResult:
     """Make it, and keep what it answered for the calls behind it.
 
@@ -158,7 +162,7 @@ async def warm_up_call(
     arguments = fill_call(call, places, session.answers)
     result = await session.call(call.tool, arguments, timeout_sec=timeout_sec)
     if not result.is_error:
-        session.answers.update(answers_in(result.text, result.structured))
+        session.answers.update(values_in_answer(result.text, result.structured))
     return result
 
 
@@ -239,11 +243,11 @@ async def poll_canary(session: ServerSession, spec: ServerSpec, canary: Canary) 
 
 
 async def try_canary(
-    session: ServerSession, canary: Canary, places: Places = PLACES
+    session: ServerSession, canary: Canary, places: Placeholders = PLACEHOLDERS
 ) -> CanaryResult:
     """Raises NotReadyError if it needs an answer that no warm-up call gave."""
     arguments = fill_call(canary.call, places, session.answers)
-    wanted = fill(canary.contains, places)
+    wanted = fill_placeholders(canary.contains, places)
     result = await session.call(canary.call.tool, arguments, timeout_sec=canary.timeout_sec)
     # An error that quotes its arguments ("no symbol wsgi_app") may hold the wanted text too.
     passed = not result.is_error and wanted in result.text
@@ -306,7 +310,7 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
 
 
 @dataclass(frozen=True, kw_only=True)
-class Examination:
+class ServerExamination:
     """What the doctor measured in the cell."""
 
     readiness: Readiness
@@ -319,9 +323,9 @@ class Examination:
 
 async def _examine(
     container: Container, session: ServerSession, spec: ServerSpec, canary: Canary
-) -> Examination:
+) -> ServerExamination:
     readiness = await poll_canary(session, spec, canary)
-    return Examination(
+    return ServerExamination(
         readiness=readiness,
         line_base=line_base(canary, readiness.last),
         state_mb=await state_mb(container),
@@ -335,8 +339,8 @@ def _card(
     spec: ServerSpec,
     installed: ServerVolume | ServerImage,
     repository: str,
-    ready: Ready,
-    examination: Examination,
+    ready: WarmServer,
+    examination: ServerExamination,
 ) -> ServerCard:
     session = ready.session
     tools = session.tool_listing
@@ -397,7 +401,7 @@ async def state_mb(container: Container) -> float | None:
         return None
     places = shlex.join(_own_places(container.spec.private))
     command = f"du -sk {places} | awk '{{ kb += $1 }} END {{ print kb }}'"
-    result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
+    result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER_USER)
     kilobytes = result.output.strip()
     if not kilobytes.isdigit():
         return None
@@ -414,7 +418,7 @@ async def traces(container: Container, spec: ServerSpec) -> Traces:
     if container.sidecar is not None:
         return Traces(count=None, paths=())
     command = _traces_command(_own_places(spec.private))
-    result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER)
+    result = await container.shell(command, timeout_sec=LISTING_LIMIT_SEC, user=SERVER_USER)
     try:
         return _read_traces(result.output)
     except ValueError as error:
@@ -428,7 +432,7 @@ def _traces_command(own: list[str]) -> str:
     """Prints the first paths written, in `own` or anywhere, and their count."""
     # The shared places too: what a server leaves there, the agent's shell could read.
     places = shlex.join([*own, TMP, SHARED_MEMORY])
-    files = f"find {places} -type f -user {SERVER} 2>/dev/null | LC_ALL=C sort"
+    files = f"find {places} -type f -user {SERVER_USER} 2>/dev/null | LC_ALL=C sort"
     # awk reads all and prints a few: a server with a million files would flood the output.
     first = f"awk 'NR <= {PATHS_KEPT} {{ print }} END {{ print NR }}'"
     return f"{files} | {first}"
@@ -454,8 +458,8 @@ async def network_attempts(container: Container) -> int:
     It cannot see which names or addresses were meant, what a program did not try because it found
     itself offline, an IPv6 address if the kernel has none to send from, or which process tried.
     """
-    ipv4 = _ipv4_counters(await container.read("/proc/net/snmp", user=SERVER) or "")
-    ipv6 = _ipv6_counters(await container.read("/proc/net/snmp6", user=SERVER) or "")
+    ipv4 = _ipv4_counters(await container.read("/proc/net/snmp", user=SERVER_USER) or "")
+    ipv6 = _ipv6_counters(await container.read("/proc/net/snmp6", user=SERVER_USER) or "")
     return (
         ipv4.get("Ip.OutNoRoutes", 0)
         + ipv4.get("Udp.NoPorts", 0)

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from runner.grounding.commit_files import SANDBOX_ROOT
-from runner.servers.tool_answers import WHOLE, Answers
+from runner.servers.tool_answers import WHOLE, ToolAnswers
 
 MOST = 8
 """Sets of arguments for one tool."""
@@ -41,7 +41,7 @@ class Target:
     """Where the repository is."""
     label: str = "workspace"
     """What a project is called where a tool wants a name for it."""
-    handles: Answers = field(default_factory=dict)
+    handles: ToolAnswers = field(default_factory=dict)
     """Key -> what the tool that opened or indexed it answered under that key."""
 
 
@@ -110,7 +110,7 @@ def _taking_turns(
 
 _SECRET = {"token", "password", "secret", "credential", "credentials", "apikey", "auth"}
 _HANDLES = {"id", "handle", "uuid", "cursor", "session", "hash", "sha"}
-ROOTS = frozenset(
+ROOT_ARGUMENTS = frozenset(
     {"root", "dir", "directory", "folder", "workspace", "cwd", "project", "repo", "repository"}
 )
 """Words of a key that takes the repository's folder."""
@@ -175,9 +175,9 @@ class _Filler:
         words = set(key_words(key))
         # A default of null says that it may be left out, and no more.
         given = _mapping(self.properties[key]).get("default")
-        if given is not None and not words & (ROOTS | {"path"}):
+        if given is not None and not words & (ROOT_ARGUMENTS | {"path"}):
             return False
-        places = ROOTS | _FILES | _NAMES | {"path", "language", "lang"}
+        places = ROOT_ARGUMENTS | _FILES | _NAMES | {"path", "language", "lang"}
         return bool(words & places) and not words & (
             _GLOBS | {"type", "kind", "exclude", "output", "max"}
         )
@@ -295,11 +295,11 @@ class _Filler:
             return list(filter(None, [self._language()]))
         if known & _LINES:
             return [str(self.target.line or 1)]
-        if words[-1] in _HANDLES and not known & (ROOTS | _NAMES):
+        if words[-1] in _HANDLES and not known & (ROOT_ARGUMENTS | _NAMES):
             return []
         if known & _FILES:
             return self._files("uri" in known)
-        if known & (ROOTS | {"url"}):
+        if known & (ROOT_ARGUMENTS | {"url"}):
             return self._roots(known)
         if known & {"path", "paths"} and not _is_of_a_symbol(words):
             return self._paths(about)
@@ -462,7 +462,7 @@ _LISTED = {"repos": "repo", "projects": "project", "repositories": "repository"}
 PROJECT_LISTS = frozenset(_LISTED)
 
 
-def handles_in(answers: Answers) -> dict[str, str | int]:
+def handles_in(answers: ToolAnswers) -> dict[str, str | int]:
     """What an answer calls the project by: what its keys say is a handle. See answers.py."""
     return {key: value for key, value in answers.items() if _is_handle(key, value)}
 
@@ -481,7 +481,7 @@ def _project_of(key: str) -> str:
     return one if inner in ("name", one) else ""
 
 
-def handle_for(key: str, handles: Answers) -> str:
+def handle_for(key: str, handles: ToolAnswers) -> str:
     """The key of the handle that an argument asks for, or takes as the only one; empty for none."""
     words = key_words(key)
     named = {"_".join(key_words(known)): known for known in handles}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Value = str | int
-Answers = Mapping[str, Value]
+ToolAnswers = Mapping[str, Value]
 """`{answer.KEY}` without `answer.` -> what stands there."""
 WHOLE = "text"
 """The key of an answer that is one word and nothing else."""
@@ -47,7 +47,7 @@ _SAYS_NO = re.compile(
 )
 
 
-def answers_in(text: str, structured: Any = None) -> dict[str, Value]:
+def values_in_answer(text: str, structured: Any = None) -> dict[str, Value]:
     """Of a JSON object its keys, and those of objects in it as `outer.inner`.
 
     A list of one object is that object: `{"repos": [{"id": "x"}]}` is `repos.id`.

@@ -19,10 +19,15 @@ from runner.records import ServerSpec, Sha256, digest_of
 from runner.sandbox import volume_host
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
-from runner.sandbox.cell_layout import INSTALL, PYTHONS, SERVER
+from runner.sandbox.cell_layout import INSTALL, PYTHONS, SERVER_USER
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
 from runner.sandbox.volume_host import MARKER
-from runner.servers.definition_rules import LOCK_FILES, PLACES, Places, fill
+from runner.servers.definition_rules import (
+    LOCK_FILES,
+    PLACEHOLDERS,
+    Placeholders,
+    fill_placeholders,
+)
 from runner.support.code_digest import code_digest
 from runner.support.errors import (
     DiskFullError,
@@ -65,14 +70,14 @@ class ServerVolume:
         return self.name
 
 
-def volume_name(server: Server, base_recipe: Sha256, places: Places = PLACES) -> str:
+def volume_name(server: Server, base_recipe: Sha256, places: Placeholders = PLACEHOLDERS) -> str:
     """Names what goes in, so a changed lock is another volume. A changed note or canary is not.
 
     `base_recipe` is the digest of the base's recipe, not an image's id: two bases built from one
     recipe on different days would else install the same packages twice.
     """
     inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
-    inputs["files"] = fill(server.spec.files, places)
+    inputs["files"] = fill_placeholders(server.spec.files, places)
     inputs["python"] = server.spec.python
     inputs["base"] = base_recipe
     inputs["host"] = code_digest([Path(volume_host.__file__)])
@@ -92,7 +97,7 @@ def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which 
     builder_env: BuilderEnv,
     log: Log,
     *,
-    places: Places = PLACES,
+    places: Placeholders = PLACEHOLDERS,
 ) -> ServerVolume:
     """The server's install volume: filled first if no finished one is there, and read through.
 
@@ -187,10 +192,10 @@ def install_failed(server: Server, exit_code: int, output: str) -> FairtrialErro
     )
 
 
-def _job_files(server: Server, base: BaseImage, places: Places) -> dict[str, bytes]:
+def _job_files(server: Server, base: BaseImage, places: Placeholders) -> dict[str, bytes]:
     """What the host in the container installs, by path."""
     files = {
-        "build/files.json": json.dumps(fill(server.spec.files, places)).encode(),
+        "build/files.json": json.dumps(fill_placeholders(server.spec.files, places)).encode(),
         "build/node.txt": base.node.encode(),
         "build/python.txt": PYTHONS[server.spec.python].encode(),
         "build/backends.txt": base.backends.encode(),
@@ -221,7 +226,7 @@ def _read_content(engine: Engine, volume: ServerVolume, base_image_id: str) -> S
     spec = BuilderSpec(
         image=base_image_id,
         command=_host_command("inspect"),
-        user=SERVER,  # The agent's user may not look into it.
+        user=SERVER_USER,  # The agent's user may not look into it.
         volume=volume.name,
     )
     failure = f"cannot read the volume {volume.name}"

@@ -61,7 +61,7 @@ def _entries(top: Path) -> Iterator[Path]:
         yield from _entries(Path(entry.path))
 
 
-def compare(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Drift]:
+def file_changes(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Drift]:
     """What is changed, missing or extra, sorted by path."""
     drifts = [*_changed_or_missing(expected, found)]
     for name, digest in _extra(expected, found).items():

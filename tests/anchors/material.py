@@ -13,7 +13,7 @@ import yaml
 
 from runner.gate import gate
 from runner.gate.examination import Examined
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
@@ -244,7 +244,7 @@ class Judging:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         steps = []
         for asked, answered in zip(rubric.steps, answer, strict=True):
@@ -285,7 +285,7 @@ class FarAway:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         if not self.reachable:
             raise NoVerdict("no API key")

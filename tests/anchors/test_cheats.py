@@ -219,7 +219,7 @@ def test_a_grade_given_twice_loses(tmp_path: Path) -> None:
         ONE,
         "scenarios/held-out",
         "scenarios",
-        chain.LOCK,
+        chain.ANCHORS_LOCK,
     ],
 )
 def test_a_symlink_loses_even_where_it_leads_to_the_same_text(tree: Tree, path: str) -> None:

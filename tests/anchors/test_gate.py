@@ -12,7 +12,7 @@ import pytest
 from runner.catalog.catalog import load_catalog
 from runner.gate import calibration_data, chain, gate
 from runner.gate.examination import refusal
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import (
     AnchorsLock,
     AnswerStep,
@@ -98,7 +98,7 @@ def test_an_unchanged_tree_opens_the_gate_and_says_how_well_it_agrees(tree: Tree
 def test_verifying_changes_nothing(tree: Tree) -> None:
     before = tree.snapshot()
     verify(tree)
-    gate.propose(tree.root, Checklist())
+    gate.preview_accept(tree.root, Checklist())
     assert tree.snapshot() == before
 
 
@@ -207,7 +207,7 @@ def test_a_judge_whose_sums_do_not_hold_is_not_believed(tree: Tree) -> None:
             rubric: Rubric,
             answer: Sequence[AnswerStep],
             must_find: Sequence[Sequence[MustCite]],
-            source: Source | None = None,
+            source: LineSource | None = None,
         ) -> Verdict:
             verdict = super().judge(rubric, answer, must_find, source)
             return verdict.model_copy(update={"quality": 1.0})
@@ -251,7 +251,7 @@ def test_propose_shows_what_a_rubric_edit_would_do(tree: Tree) -> None:
     rubric = tree.rubric("held-out/queue-one")
     rubric["steps"][0]["criteria"]["justification"]["facts"].pop()
     tree.write_rubric("held-out/queue-one", rubric)
-    proposal = gate.propose(tree.root, Checklist())
+    proposal = gate.preview_accept(tree.root, Checklist())
     (change,) = proposal.changes
     assert change.where == RUBRIC and proposal.refusals == ()
     assert proposal.rho_before is not None and proposal.verdict.transcripts.rho is not None
@@ -276,7 +276,7 @@ def test_an_edit_that_inverts_the_rubric_is_refused_with_exit_4_and_writes_nothi
     invert(tree)
     invert(tree, "held-out/queue-two")
     before = tree.snapshot()
-    assert gate.propose(tree.root, Checklist()).refusals[0].exit_code == 4
+    assert gate.preview_accept(tree.root, Checklist()).refusals[0].exit_code == 4
     with pytest.raises(
         AnchorsDisagree, match=r"Spearman's rho .* is -?0\.\d+, below 0\.85"
     ) as caught:

@@ -235,7 +235,7 @@ def test_line_ends_that_a_checkout_turned_are_no_change(tree: Tree) -> None:
     for path in (ONE, "locks/anchors.lock"):
         data = (tree.root / path).read_bytes()
         (tree.root / path).write_bytes(data.replace(b"\n", b"\r\n"))
-    assert history_of(tree.root, chain.LOCK, chain.GENERATIONS).drifts == ()
+    assert history_of(tree.root, chain.ANCHORS_LOCK, chain.GENERATIONS).drifts == ()
 
 
 def test_a_link_to_a_repository_that_is_not_there_is_no_missing_history(tree: Tree) -> None:

@@ -9,19 +9,19 @@ import pytest
 
 from runner.benchmarks import BENCHMARKS
 from runner.records import Canary, Limits, McpCall, RepoPin, Scenario
-from runner.runs.run_inputs import Arm, PreparedRun, PreparedScenario
+from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from tests.helpers import COMMIT, scenario
 from tests.report.loaded import server
 
 SCENARIOS = BENCHMARKS["scenarios"]
 
 
-def arm(name: str, *, repository: str = "*") -> Arm:
+def arm(name: str, *, repository: str = "*") -> PreparedArm:
     if name == "shell":
-        return Arm(name=name, spec=None, volume=None, digest="0" * 64)
+        return PreparedArm(name=name, spec=None, volume=None, digest="0" * 64)
     canary = Canary(repository=repository, call=McpCall(tool="find"), contains="def")
     spec = server(name).model_copy(update={"canaries": (canary,)})
-    return Arm(name=name, spec=spec, volume=f"volume-of-{name}", digest="a" * 64)
+    return PreparedArm(name=name, spec=spec, volume=f"volume-of-{name}", digest="a" * 64)
 
 
 def ground(asked: Scenario) -> PreparedScenario:
@@ -29,7 +29,7 @@ def ground(asked: Scenario) -> PreparedScenario:
     return PreparedScenario(scenario=asked, image="sha256:1", base_image="sha256:0", pin=pin)
 
 
-def prepared(*arms: Arm, **scenarios: Scenario) -> PreparedRun:
+def prepared(*arms: PreparedArm, **scenarios: Scenario) -> PreparedRun:
     scenarios = scenarios or {"one": scenario("Who calls it?"), "two": scenario("Why?")}
     return PreparedRun(
         engine_url=None,
@@ -104,7 +104,7 @@ def test_a_changed_title_asks_for_no_new_cell() -> None:
     [
         {"harness": "2" * 64},
         {"limits": Limits(memory_mb=64)},
-        {"arms": {"shell": Arm(name="shell", spec=None, volume=None, digest="f" * 64)}},
+        {"arms": {"shell": PreparedArm(name="shell", spec=None, volume=None, digest="f" * 64)}},
         {"scenarios": {"one": ground(scenario("Who calls it now?"))}},
         {"scenarios": {"one": ground(scenario("Who calls it?", tokens=1))}},
     ],

@@ -19,7 +19,7 @@ from runner.records import Cell, CellResult
 from runner.records.run_store import RunStore
 from runner.runs.attempt import Shared
 from runner.runs.executors import EXECUTORS
-from runner.runs.plan import Wanted, load_or_create_plan
+from runner.runs.plan import RunSpec, load_or_create_plan
 from runner.runs.run_inputs import PreparedRun
 from runner.support.errors import EngineError, ProviderRefused, SpendingCap
 from runner.support.interrupts import run_until_done
@@ -78,7 +78,7 @@ def block(trial: int, *servers: str) -> tuple[Cell, ...]:
 def store_of(folder: Path, blocks: Sequence[Sequence[Cell]]) -> RunStore:
     store = RunStore(folder / "run")
     cells = [item for cells in blocks for item in cells]
-    load_or_create_plan(store, Wanted(cells=cells, ungated=True))
+    load_or_create_plan(store, RunSpec(cells=cells, ungated=True))
     return store
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from runner.grounding.line_ranges import Intervals, points
+from runner.grounding.line_ranges import LineRanges, points
 from runner.grounding.nearness import gap, kind_near, measure, smallest
 from runner.grounding.outlines import outline_of
 from runner.grounding.pointing import WIDE_LINES
@@ -57,5 +57,5 @@ def test_the_nearest_of_several_lines_or_intervals_is_found_wherever_one_looks()
     for known in (some, some[:1], [(line, line) for line in (5, 6, 20)], []):
         for start, end in itertools.combinations_with_replacement(range(1, 60), 2):
             nearest = smallest(gap((start, end), one) for one in known)
-            assert Intervals(known).gap_to((start, end)) == nearest
+            assert LineRanges(known).gap_to((start, end)) == nearest
     assert points([20, 5]).gap_to((7, 9)) == 2

@@ -10,7 +10,7 @@ import pytest
 
 from runner.records import Event, Note, Prose, Scored, StepEnd, ToolCall, ToolResult, Unscored
 from runner.records.transcript_files import TranscriptWriter, iter_transcript, split
-from runner.runs.importing.imported_cell import MAX_BYTES, Recording, Session, read_session
+from runner.runs.importing.imported_cell import MAX_BYTES, ImportedTranscript, Session, read_session
 from runner.scoring.efficiency import efficiency
 from runner.support.errors import FairtrialError
 from tests.importers.test_claude_code import INIT, asked, result, said, spoken
@@ -27,7 +27,7 @@ def read(*lines: dict[str, Any], server: str = "good", mounted: str = "good") ->
 
 
 def read_bytes(data: bytes, *, server: str = "good", mounted: str = "good") -> Session:
-    recording = Recording(data=data, file="t.json", server=server, mounted=mounted)
+    recording = ImportedTranscript(data=data, file="t.json", server=server, mounted=mounted)
     return read_session(recording, TWO_STEPS)
 
 

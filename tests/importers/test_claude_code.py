@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from runner.records import Note, Prompt, Prose, StepEnd, ToolCall, ToolResult, Usage
-from runner.runs.importing.claude_code import read_transcript
-from runner.runs.importing.texts import read_text
+from runner.runs.importing.claude_code import read_claude_code
+from runner.runs.importing.texts import read_answer_file
 from runner.support.errors import FairtrialError
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "published-run"
@@ -63,7 +63,7 @@ def test_the_answer_is_the_assistants_prose_per_prompt(tmp_path: Path) -> None:
         said("c.py:3", "m2"),
         result("c.py:3"),
     )
-    read = read_text(path)
+    read = read_answer_file(path)
     assert (read.kind, read.texts, read.roots) == (
         "claude_code",
         ("a.py:1\n\nb.py:2", "c.py:3"),
@@ -79,7 +79,7 @@ def test_a_subagents_prose_is_not_the_answer(tmp_path: Path) -> None:
         said("theirs", parent_tool_use_id="toolu_1"),
         said("theirs", isSidechain=True),
     )
-    assert read_text(path).texts == ("mine",)
+    assert read_answer_file(path).texts == ("mine",)
 
 
 def test_tools_become_calls_and_results_and_never_prose(tmp_path: Path) -> None:
@@ -107,22 +107,26 @@ def test_tools_become_calls_and_results_and_never_prose(tmp_path: Path) -> None:
         {"type": "user", "session_id": "s", "message": {"role": "user", "content": [back]}},
         said("done"),
     )
-    events = read_transcript(path)
+    events = read_claude_code(path)
     [tool_call] = [e for e in events if isinstance(e, ToolCall)]
     [tool_result] = [e for e in events if isinstance(e, ToolResult)]
     assert (tool_call.origin, tool_call.arguments) == ("server", {"name": "a.py:9"})
     assert (tool_result.is_error, tool_result.text, tool_result.size_chars) == (True, "a.py:9", 6)
-    assert read_text(path).texts == ("done",)
+    assert read_answer_file(path).texts == ("done",)
 
 
 def test_a_messages_usage_counts_once_though_every_block_repeats_it(tmp_path: Path) -> None:
-    events = read_transcript(written(tmp_path, INIT, said("one"), said("two"), said("three", "m2")))
+    events = read_claude_code(
+        written(tmp_path, INIT, said("one"), said("two"), said("three", "m2"))
+    )
     assert [u.output_tokens for u in events if isinstance(u, Usage)] == [3, 3]
 
 
 def test_a_result_alone_is_the_answer_and_a_repeated_one_is_not_said_twice(tmp_path: Path) -> None:
-    assert read_text(written(tmp_path, INIT, result("a.py:1"))).texts == ("a.py:1",)
-    assert read_text(written(tmp_path, INIT, said("a.py:1"), result("a.py:1"))).texts == ("a.py:1",)
+    assert read_answer_file(written(tmp_path, INIT, result("a.py:1"))).texts == ("a.py:1",)
+    assert read_answer_file(written(tmp_path, INIT, said("a.py:1"), result("a.py:1"))).texts == (
+        "a.py:1",
+    )
 
 
 def test_steps_end_with_a_result_or_with_the_next_prompt(tmp_path: Path) -> None:
@@ -134,7 +138,7 @@ def test_steps_end_with_a_result_or_with_the_next_prompt(tmp_path: Path) -> None
         said("b", "m2"),
         result("b", is_error=True),
     ]
-    events = read_transcript(written(tmp_path, *lines))
+    events = read_claude_code(written(tmp_path, *lines))
     assert [(e.step, e.stop) for e in events if isinstance(e, StepEnd)] == [(0, "end"), (1, "cut")]
     assert [(e.step, e.text) for e in events if isinstance(e, Prompt)] == [(0, "one?"), (1, "two?")]
     assert [(e.step, e.text) for e in events if isinstance(e, Prose)] == [(0, "a"), (1, "b")]
@@ -143,13 +147,13 @@ def test_steps_end_with_a_result_or_with_the_next_prompt(tmp_path: Path) -> None
 def test_a_line_cut_by_a_kill_costs_only_itself(tmp_path: Path) -> None:
     path = written(tmp_path, INIT, said("a.py:1"))
     path.write_text(path.read_text() + '{"type": "assistant", "mess')
-    assert read_text(path).texts == ("a.py:1",)
+    assert read_answer_file(path).texts == ("a.py:1",)
 
 
 def test_a_json_array_of_the_same_events_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text(json.dumps([INIT, said("a.py:1")]))
-    assert read_text(path).texts == ("a.py:1",)
+    assert read_answer_file(path).texts == ("a.py:1",)
 
 
 def test_our_own_transcript_is_told_by_what_it_holds(tmp_path: Path) -> None:
@@ -157,7 +161,7 @@ def test_our_own_transcript_is_told_by_what_it_holds(tmp_path: Path) -> None:
         {"type": "prompt", "step": 0, "text": "?"},
         {"type": "prose", "step": 0, "turn": 0, "text": "a.py:1"},
     ]
-    read = read_text(written(tmp_path, *prose, name="anything"))
+    read = read_answer_file(written(tmp_path, *prose, name="anything"))
     assert (read.kind, read.texts) == ("transcript", ("a.py:1",))
 
 
@@ -176,18 +180,18 @@ PLAIN = [
 def test_anything_else_is_plain_text(tmp_path: Path, text: str) -> None:
     path = tmp_path / "answer.md"
     path.write_text(text)
-    read = read_text(path)
+    read = read_answer_file(path)
     assert (read.kind, read.texts) == ("text", (text,))
     with pytest.raises(FairtrialError, match="not a transcript of Claude Code"):
-        read_transcript(path)
+        read_claude_code(path)
 
 
 def test_what_cannot_be_read_is_said_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(FairtrialError, match=r"(?s)cannot be read.*hint: "):
-        read_text(tmp_path / "gone.md")
+        read_answer_file(tmp_path / "gone.md")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FairtrialError, match=r"(?s)not UTF-8.*hint: "):
-        read_text(tmp_path / "binary")
+        read_answer_file(tmp_path / "binary")
 
 
 @pytest.mark.skipif(
@@ -197,7 +201,7 @@ def test_every_published_transcript_is_read() -> None:
     paths = sorted(PUBLISHED.rglob("transcript.json"))
     assert paths
     for path in paths:
-        read = read_text(path)
+        read = read_answer_file(path)
         assert read.kind == "claude_code"
         assert all(len(text) > 1000 for text in read.texts)
 
@@ -219,7 +223,7 @@ def spoken(content: Any, **more: Any) -> dict[str, Any]:
 def test_prose_written_as_a_plain_string_is_read_and_not_lost(
     tmp_path: Path, line: dict[str, Any]
 ) -> None:
-    assert read_text(written(tmp_path, INIT, line)).texts == ("a.py:1",)
+    assert read_answer_file(written(tmp_path, INIT, line)).texts == ("a.py:1",)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +239,7 @@ def test_prose_written_as_a_plain_string_is_read_and_not_lost(
 def test_what_no_transcript_has_is_passed_over_and_counted(
     tmp_path: Path, line: dict[str, Any]
 ) -> None:
-    events = read_transcript(written(tmp_path, INIT, line, said("a.py:1")))
+    events = read_claude_code(written(tmp_path, INIT, line, said("a.py:1")))
     assert [event.text for event in events if isinstance(event, Prose)] == ["a.py:1"]
     assert [event.text for event in events if isinstance(event, Note)] == [
         "1 parts that no transcript has were passed over"
@@ -245,7 +249,7 @@ def test_what_no_transcript_has_is_passed_over_and_counted(
 @pytest.mark.parametrize("count", ["many", None, [1], {}, True, -1, float("nan"), 1e999, 10**400])
 def test_a_count_that_is_none_counts_as_nothing(tmp_path: Path, count: object) -> None:
     line = spoken([], usage={"input_tokens": 6, "output_tokens": count})
-    [usage] = [e for e in read_transcript(written(tmp_path, INIT, line)) if isinstance(e, Usage)]
+    [usage] = [e for e in read_claude_code(written(tmp_path, INIT, line)) if isinstance(e, Usage)]
     assert (usage.input_tokens, usage.output_tokens) == (6, 0)
 
 
@@ -253,10 +257,10 @@ def test_a_type_that_is_no_text_is_no_event_and_half_a_surrogate_pair_is_no_text
     tmp_path: Path,
 ) -> None:
     odd = {"type": ["assistant"], "session_id": "s", "message": {}}
-    assert read_text(written(tmp_path, odd)).kind == "text"
-    assert read_text(written(tmp_path, INIT, said("a\ud800b"))).texts == ("a?b",)
+    assert read_answer_file(written(tmp_path, odd)).kind == "text"
+    assert read_answer_file(written(tmp_path, INIT, said("a\ud800b"))).texts == ("a?b",)
 
 
 def test_a_transcript_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FairtrialError, match="cannot be read"):
-        read_transcript(tmp_path)
+        read_claude_code(tmp_path)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runner.catalog.catalog import IMPORTED, load_catalog
+from runner.catalog.catalog import IMPORTED_SCENARIOS, load_catalog
 from runner.catalog.checkout import Checkout
 from runner.cli.main import main
 from runner.gate.scenario_checks import prove
 from runner.records import Answer, AnswerStep, Scored, Unscored
-from runner.repositories.local_labels import LOCAL
+from runner.repositories.local_labels import LOCAL_FILE
 from runner.scoring.fairness import score_fairness
 from runner.scoring.judges import open_judge
 from runner.scoring.judges.judge_settings import JudgeSettings
@@ -80,7 +80,7 @@ def test_it_is_written_in_our_form_and_says_what_is_left_out(
     for lost in ("no_grep", "sings x, a check unknown here", "facts", "must_cite", "reference"):
         assert lost in printed
     loaded = load_catalog(root).scenarios["trace"]
-    assert loaded.suite == IMPORTED and loaded.reference == ()
+    assert loaded.suite == IMPORTED_SCENARIOS and loaded.reference == ()
     (step,) = loaded.scenario.steps
     assert step.prompt == "Where does it start?"
     assert [(check.kind, check.value, check.required) for check in step.checks] == [
@@ -108,10 +108,10 @@ def test_a_path_is_pinned_at_its_head_and_named_by_a_label_alone(
     clone = tmp_path / "private"
     head = commit(clone, {"app.py": "def wsgi_app(): ...\n"})
     assert bring(root, repo=("--repo", str(clone))) == 0
-    text = (root / "scenarios" / IMPORTED / "trace" / "scenario.yaml").read_text()
+    text = (root / "scenarios" / IMPORTED_SCENARIOS / "trace" / "scenario.yaml").read_text()
     assert "local:own" in text and head in text and str(clone) not in text
     assert head in (root / "locks/repos.lock").read_text()
-    assert LOCAL in (root / ".gitignore").read_text()
+    assert LOCAL_FILE in (root / ".gitignore").read_text()
 
 
 def test_a_url_without_its_commit_is_refused_with_a_hint(
@@ -119,7 +119,7 @@ def test_a_url_without_its_commit_is_refused_with_a_hint(
 ) -> None:
     assert bring(root, repo=URL[:2]) == 1
     assert "a URL needs its --commit" in capsys.readouterr().err
-    assert not (root / "scenarios" / IMPORTED).exists()
+    assert not (root / "scenarios" / IMPORTED_SCENARIOS).exists()
 
 
 def test_a_short_commit_of_a_url_is_refused(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

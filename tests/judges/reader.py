@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.agents.models.model_settings import Endpoint, ModelSettings
-from runner.agents.spending import Purse
+from runner.agents.spending import JudgeBudget
 from runner.catalog.commit_lines import CommitLines
 from runner.records import Judging, Price, Verdict
 from runner.scoring.judges.judge_settings import JudgeSettings
@@ -83,7 +83,7 @@ class Reader:
             judging=Judging(**{"judges": (f"model:{name}",), "duplicates": 1, **judging}),
             models=ModelSettings(**models),
             replies=replies,
-            purse=Purse(priced={name: PRICE}, left_usd=left_usd),
+            purse=JudgeBudget(priced={name: PRICE}, left_usd=left_usd),
         )
         return ModelJudge(name, settings)
 

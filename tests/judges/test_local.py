@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings, Weights
-from runner.agents.models.weights_server import located
+from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings, WeightsFile
+from runner.agents.models.weights_server import locate_weights
 from runner.records import Judging, Verdict
 from runner.scoring.judges import open_judge
 from runner.scoring.judges.judge_settings import JudgeSettings
@@ -34,7 +34,7 @@ Rule = Callable[[dict[str, str]], Any]
 
 def judge_at(url: str, replies: Path | None = None, sha256: str = SHA) -> LocalJudge:
     local = LocalSettings(
-        files={"small.gguf": Weights(path="nowhere/small.gguf", sha256=sha256)},
+        files={"small.gguf": WeightsFile(path="nowhere/small.gguf", sha256=sha256)},
         served={"small.gguf": Endpoint(key="k", url=f"{url}/v1")},
     )
     models = ModelSettings(local=local, first_wait_sec=0.01)
@@ -239,7 +239,7 @@ def test_tiny_weights_judge_for_real_and_the_same_wherever_they_lie(tmp_path: Pa
         path = tmp_path / folder / "small.gguf"
         path.parent.mkdir()
         write_weights(path, '"y', '"n')
-        (name,), files = located([f"local:{path}"], lines.append)
+        (name,), files = locate_weights([f"local:{path}"], lines.append)
         models = ModelSettings(local=LocalSettings(files=files, context_tokens=4096))
         judging = Judging(judges=(name,))
         settings = JudgeSettings(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
@@ -41,7 +41,7 @@ class Says:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         criterion = CriterionVerdict(score=self.score, reason=self.name)
         steps = []

@@ -13,7 +13,7 @@ from runner.catalog.catalog import load_catalog
 from runner.catalog.locks import write_repos_lock
 from runner.cli.main import main
 from runner.gate import gate
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import (
     AnswerStep,
     CriterionVerdict,
@@ -326,7 +326,7 @@ class LooksFor:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         steps = []
         for step, given in zip(rubric.steps, answer, strict=True):

@@ -22,7 +22,7 @@ import pytest
 from runner.agents.choosing import agent_for
 from runner.agents.models import open_model, weights_server
 from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings
-from runner.agents.models.weights_server import find, located, served, short_name
+from runner.agents.models.weights_server import find, locate_weights, served, short_name
 from runner.agents.spending import price_of, read_prices
 from runner.protocols import Turn, UserMessage
 from runner.support.errors import FairtrialError, ProviderRefused
@@ -51,7 +51,7 @@ def small(tmp_path: Path) -> Path:
 
 def settings_for(path: Path, **changes: Any) -> tuple[str, ModelSettings]:
     """The model's name, and what it is opened with."""
-    (name,), files = located([f"local:{path}"], nobody)
+    (name,), files = locate_weights([f"local:{path}"], nobody)
     local = LocalSettings(files=files, context_tokens=4096, **changes)
     return name, ModelSettings(local=local, thinking_tokens=0, output_tokens=64)
 
@@ -156,13 +156,13 @@ def test_two_files_of_one_name_cannot_be_told_apart_in_a_report(
     other.parent.mkdir()
     write_weights(other, "ab")
     with pytest.raises(FairtrialError, match=r"two files are called small\.gguf"):
-        located([f"local:{small}", f"local:{other}"], nobody)
+        locate_weights([f"local:{small}", f"local:{other}"], nobody)
 
 
 def test_only_local_weights_lose_their_folder() -> None:
     assert short_name("local:/models/a.gguf") == "local:a.gguf"
     assert short_name("replay:runs/x") == "replay:runs/x"
-    assert located(["offline", "offline", "local:"], nobody) == (["offline", "local:"], {})
+    assert locate_weights(["offline", "offline", "local:"], nobody) == (["offline", "local:"], {})
 
 
 def test_local_weights_cost_nothing_and_answer_in_json_unless_they_are_asked_otherwise() -> None:
@@ -270,8 +270,8 @@ def test_a_server_gets_no_key_of_the_user(
 KILLED = """\
 import sys, time
 from runner.agents.models.model_settings import LocalSettings, ModelSettings
-from runner.agents.models.weights_server import located, served
-names, files = located([f"local:{sys.argv[1]}"], lambda line: None)
+from runner.agents.models.weights_server import locate_weights, served
+names, files = locate_weights([f"local:{sys.argv[1]}"], lambda line: None)
 settings = ModelSettings(local=LocalSettings(files=files, context_tokens=512))
 with served(names, settings, {}, lambda line: None) as up:
     print(up.local.served["small.gguf"].url, flush=True)

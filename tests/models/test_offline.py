@@ -14,7 +14,13 @@ from runner.agents.models import open_model
 from runner.agents.models.offline.findings import Finding, findings_in
 from runner.agents.models.offline.navigator import Offline
 from runner.agents.models.offline.prompt_names import names_in
-from runner.agents.models.offline.tool_use import Learned, choose, fills, server_lookup, server_read
+from runner.agents.models.offline.tool_use import (
+    Learned,
+    choose_operations,
+    fills,
+    server_lookup,
+    server_read,
+)
 from runner.agents.models.offline.uses import ROLES, uses_of
 from runner.agents.tools import SHELL_SPEC
 from runner.grounding import rows
@@ -150,8 +156,12 @@ def test_it_picks_a_servers_tools_by_what_they_say_and_never_one_that_writes() -
         tool("mcp__x__search_text", "Search the text of files."),
     ]
     uses = uses_of(tools)
-    assert [use.tool for use in choose(uses, "references")] == ["mcp__x__find_references"]
-    assert "mcp__x__delete_symbol" not in {use.tool for role in ROLES for use in choose(uses, role)}
+    assert [use.tool for use in choose_operations(uses, "references")] == [
+        "mcp__x__find_references"
+    ]
+    assert "mcp__x__delete_symbol" not in {
+        use.tool for role in ROLES for use in choose_operations(uses, role)
+    }
 
 
 def first_fill(asked: ToolSpec, place: Finding | None) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.agents.models.wire import SEED, clean, fit, parse_arguments
+from runner.agents.models.wire import SEED, fit, parse_arguments, without_surrogates
 from runner.protocols import ToolSpec
 
 
@@ -99,4 +99,6 @@ def test_brackets_inside_texts_are_no_levels() -> None:
 
 
 def test_what_utf8_cannot_hold_is_replaced_wherever_it_is() -> None:
-    assert clean({"\udc80": ["\ud83d", {"a": ("b", 1)}]}) == {"?": ["?", {"a": ["b", 1]}]}
+    assert without_surrogates({"\udc80": ["\ud83d", {"a": ("b", 1)}]}) == {
+        "?": ["?", {"a": ["b", 1]}]
+    }

@@ -14,7 +14,7 @@ from runner.grounding.commit_files import GitFiles
 from runner.records import GitSource
 from runner.records.repositories import RepoPin
 from runner.repositories.folders import own_source
-from runner.repositories.local_labels import LOCAL, open_source, remember
+from runner.repositories.local_labels import LOCAL_FILE, open_source, remember
 from runner.support.errors import CatalogError, LockError, SourceError
 from tests.test_workspace import QUIET
 
@@ -147,7 +147,7 @@ def test_a_label_is_found_where_this_machine_says_and_only_there(
     assert "secret-shop" not in own.source.model_dump_json(), "a tracked file holds no path"
     with pytest.raises(SourceError, match="no folder of this machine is local:shop") as missing:
         opened(own.source, tmp_path, tmp_path / "cache")
-    assert LOCAL in missing.value.hint
+    assert LOCAL_FILE in missing.value.hint
     remember(tmp_path, "other", tmp_path)
     remember(tmp_path, "shop", shop)
     assert opened(own.source, tmp_path, tmp_path / "cache", own.pin) == own.commit
@@ -179,7 +179,7 @@ def test_files_taken_with_dirty_are_made_again_until_they_change(
 def test_a_path_is_no_label(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a label is a plain name"):
         GitSource(kind="git", url="local:/home/me/shop", commit="0" * 40)
-    (tmp_path / LOCAL).write_text("repos: {}\n")
+    (tmp_path / LOCAL_FILE).write_text("repos: {}\n")
     source = GitSource(kind="git", url="local:shop", commit="0" * 40)
     with pytest.raises(CatalogError):
         opened(source, tmp_path, tmp_path)

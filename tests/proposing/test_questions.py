@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.authoring.drafting.families import families
-from runner.authoring.drafting.questions import TO_WRITE, Proposal
+from runner.authoring.drafting.questions import TO_WRITE, StepDraft
 from runner.authoring.drafting.symbol_choice import propose, propose_about, unproven
 from runner.records import AnswerStep, MustCite, Rubric, RubricStep
 from runner.scoring.judges import open_judge
@@ -16,7 +16,7 @@ from runner.support.errors import FairtrialError
 from tests.proposing.trees import PYTHON, tree_of
 
 
-def proposals(folder: Path) -> list[Proposal]:
+def proposals(folder: Path) -> list[StepDraft]:
     tree = tree_of(folder, PYTHON)
     return propose(tree, families(tree), 4)
 

@@ -8,13 +8,13 @@ import pytest
 
 from runner.authoring.drafting.families import families
 from runner.authoring.drafting.traits import trait_families
-from runner.authoring.drafting.tree import Symbol
+from runner.authoring.drafting.tree import FunctionWithCalls
 from tests.proposing.trees import PYTHON, tree_of
 
 
 def test_every_call_is_found_with_its_function_and_no_mention_is(tmp_path: Path) -> None:
     symbol = tree_of(tmp_path, PYTHON).symbol("count_money")
-    assert isinstance(symbol, Symbol)
+    assert isinstance(symbol, FunctionWithCalls)
     assert (symbol.path, symbol.definition.line) == ("shop/till.py", 1)
     assert [(it.path, it.line, it.owner, it.inside) for it in symbol.own_calls] == [
         ("shop/audit.py", 8, "Audit", "look_twice"),
@@ -63,7 +63,7 @@ def test_one_look_alike_gives_the_name_up(tmp_path: Path, extra: str, why: str) 
 def test_a_look_alike_among_the_tests_leaves_the_code_proven(tmp_path: Path) -> None:
     extra = {"tests/test_bank.py": "def test_bank(bank):\n    bank.count_money()\n"}
     symbol = tree_of(tmp_path, {**PYTHON, **extra}).symbol("count_money")
-    assert isinstance(symbol, Symbol)
+    assert isinstance(symbol, FunctionWithCalls)
     assert symbol.doubtful_tests
 
 
@@ -85,7 +85,7 @@ def test_it():
     assert count_money([])
 """
     symbol = tree_of(tmp_path, {**PYTHON, "tests/test_more.py": extra}).symbol("count_money")
-    assert isinstance(symbol, Symbol)
+    assert isinstance(symbol, FunctionWithCalls)
     found = [(it.line, it.inside, it.is_case) for it in symbol.calls if "more" in it.path]
     assert found == [(5, "make_till", False), (8, "", False), (14, "test_it", True)]
 
@@ -93,7 +93,7 @@ def test_it():
 def test_a_file_that_is_not_read_as_code_is_named(tmp_path: Path) -> None:
     extra = {"page.tmpl": "{{ count_money(till) }}", "NEWS.md": "count_money is new"}
     symbol = tree_of(tmp_path, {**PYTHON, **extra}).symbol("count_money")
-    assert isinstance(symbol, Symbol)
+    assert isinstance(symbol, FunctionWithCalls)
     assert symbol.written == ("page.tmpl",)
 
 
@@ -120,7 +120,7 @@ func Close(t *till.Till) int {
 def test_a_method_is_proven_where_the_receivers_type_is_written(tmp_path: Path) -> None:
     same = GO["day/day.go"].replace("till.Till", "Till")
     symbol = tree_of(tmp_path / "a", {**GO, "day/day.go": same}).symbol("CountMoney")
-    assert isinstance(symbol, Symbol)
+    assert isinstance(symbol, FunctionWithCalls)
     assert [(it.path, it.inside) for it in symbol.calls] == [("day/day.go", "Close")]
     unknown = same.replace("func Close(t *Till)", "func Close(t Counter)")
     doubted = tree_of(tmp_path / "b", {**GO, "day/day.go": unknown}).symbol("CountMoney")
@@ -135,7 +135,7 @@ RUBY = {
 
 def test_a_bare_ruby_name_is_a_call_unless_it_is_a_variable_somewhere(tmp_path: Path) -> None:
     symbol = tree_of(tmp_path / "a", RUBY).symbol("count_money")
-    assert isinstance(symbol, Symbol)
+    assert isinstance(symbol, FunctionWithCalls)
     assert [(it.path, it.line, it.inside) for it in symbol.calls] == [
         ("lib/day.rb", 3, "close_day")
     ]
@@ -150,7 +150,7 @@ def test_a_call_inside_of_a_php_string_gives_the_name_up(tmp_path: Path) -> None
         "a.php": f"{head}Till {{ protected function countMoney() {{ return 1; }} }}\n",
         "b.php": f"{head}Day{told}$this->countMoney(); }} }}\n",
     }
-    assert isinstance(tree_of(tmp_path / "a", php).symbol("countMoney"), Symbol)
+    assert isinstance(tree_of(tmp_path / "a", php).symbol("countMoney"), FunctionWithCalls)
     text = f'{head}Text{told}"{{$this->countMoney()}}"; }} }}\n'
     doubted = tree_of(tmp_path / "b", {**php, "c.php": text}).symbol("countMoney")
     assert doubted == "c.php:2 is no call"
@@ -158,7 +158,9 @@ def test_a_call_inside_of_a_php_string_gives_the_name_up(tmp_path: Path) -> None
 
 def test_what_a_python_module_exports_by_name_is_not_doubted(tmp_path: Path) -> None:
     export = {"shop/__init__.py": "from .till import count_money\n\n__all__ = ['count_money']\n"}
-    assert isinstance(tree_of(tmp_path, {**PYTHON, **export}).symbol("count_money"), Symbol)
+    assert isinstance(
+        tree_of(tmp_path, {**PYTHON, **export}).symbol("count_money"), FunctionWithCalls
+    )
 
 
 SHAPES = {

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from runner.records import Gate, Phases, Price, PriceList
+from runner.records import Gate, Price, PriceList, TokenBreakdown
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report import html, markdown, terminal
 from runner.report.build_report import build_report
 from runner.report.grid import clean
-from runner.report.records import Arm, Report
+from runner.report.records import ArmReport, Report
 from runner.report.report_files import FORMATS, render_json, write_report
 from runner.report.terminal_first import render as first_screen_of
 from tests.report.loaded import (
@@ -68,7 +68,7 @@ def report_of(run: LoadedRun, gate: Gate | None = GATE) -> Report:
     return build_report(run, *catalog(run), gate=gate)
 
 
-def arm(report: Report, label: str) -> Arm:
+def arm(report: Report, label: str) -> ArmReport:
     return next(one for one in report.arms if one.label == label)
 
 
@@ -810,10 +810,10 @@ def test_a_fault_never_passes_for_a_score() -> None:
 # --- what it cost -------------------------------------------------------------------------------
 
 
-def phases(**changes: int) -> Phases:
+def phases(**changes: int) -> TokenBreakdown:
     given = {"prompts": 900, "schemas": 4000, "results": 3000, "replies": 100}
     written = {"thinking": 500, "prose": 300, "arguments": 200}
-    return Phases(estimated=True, **{**given, **written, **changes})
+    return TokenBreakdown(estimated=True, **{**given, **written, **changes})
 
 
 def with_effort(**changes: Any) -> LoadedCell:

@@ -13,7 +13,7 @@ from runner.records import Cell, Placement, PriceList, Usage
 from runner.records.run_store import LoadedCell, LoadedRun, LostAttempt
 from runner.report import html, markdown, terminal
 from runner.report.build_report import build_report
-from runner.report.records import Arm, Report
+from runner.report.records import ArmReport, Report
 from runner.report.report_files import render_json
 from tests.report.loaded import (
     MODEL,
@@ -36,7 +36,7 @@ def report_of(run: LoadedRun) -> Report:
     return build_report(run, *catalog(run))
 
 
-def arm(report: Report, label: str) -> Arm:
+def arm(report: Report, label: str) -> ArmReport:
     return next(one for one in report.arms if one.label == label)
 
 

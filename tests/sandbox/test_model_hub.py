@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from runner.sandbox import model_hub
-from runner.sandbox.model_hub import Answer, Hub, dimensions, is_embedder, onnx_model
+from runner.sandbox.model_hub import Hub, HubRequestHandler, dimensions, is_embedder, onnx_model
 from tests.helpers import PATIENCE_SEC
 
 MODULES = [
@@ -55,8 +55,8 @@ def address(tmp_path: Path) -> Iterator[str]:
     (files / "sentence_bert_config.json").write_text('{"max_seq_length": 256}')
     (files / "config_sentence_transformers.json").write_text('{"prompts": {}}')
     (files / "model.safetensors").write_bytes(safetensors(**{"embeddings.a": [1.0, 2.0]}))
-    Answer.hub = Hub(files, folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    HubRequestHandler.hub = Hub(files, folder)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), HubRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

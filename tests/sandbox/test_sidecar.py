@@ -25,7 +25,7 @@ from runner.sandbox.session import ServerSession
 from runner.sandbox.sidecar import SidecarSpec, open_sidecar, words_of
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.sandbox.tree_volume import Lent, ensure_lent, lent
+from runner.sandbox.tree_volume import TreeVolumes, ensure_tree_volumes, lent
 from runner.servers.examine import network_attempts
 from runner.support.errors import SandboxError, ServerError
 from tests.helpers import PATIENCE_SEC
@@ -53,8 +53,8 @@ def lost(engine: Engine) -> list[str]:
 def workspace(engine: docker.DockerClient, base_image: str) -> Iterator[str]:
     """An image with a repository's tree, and what it lends."""
     with committed(engine, base_image, FILES) as image:
-        ensure_lent(engine, image)
-        ensure_lent(engine, image, PRIVATE)
+        ensure_tree_volumes(engine, image)
+        ensure_tree_volumes(engine, image, PRIVATE)
         yield image
         for volume in (lent(image), lent(image, PRIVATE)):
             engine.api.remove_volume(volume.tree, force=True)
@@ -487,18 +487,18 @@ def test_a_tree_that_was_changed_is_made_again(engine: Engine, base_image: str) 
     with committed(engine, base_image, FILES) as image:
         volumes = lent(image)
         try:
-            ensure_lent(engine, image)
+            ensure_tree_volumes(engine, image)
             before = _listed(engine, base_image, volumes)
             spoil = "echo more >> /opt/server/app.py; rm -r /opt/server/lib; touch /opt/server/new"
             as_root(engine, base_image, volumes.tree, spoil)
             assert _listed(engine, base_image, volumes) != before
-            ensure_lent(engine, image)
+            ensure_tree_volumes(engine, image)
             assert _listed(engine, base_image, volumes) == before
         finally:
             engine.api.remove_volume(volumes.tree, force=True)
             engine.api.remove_volume(volumes.tools, force=True)
 
 
-def _listed(engine: Engine, base_image: str, volumes: Lent) -> str:
+def _listed(engine: Engine, base_image: str, volumes: TreeVolumes) -> str:
     command = "cd /opt/server && find . -type f -exec sha256sum {} + | sort"
     return as_root(engine, base_image, volumes.tree, command)

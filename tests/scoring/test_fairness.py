@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import (
     Answer,
     AnswerStep,
@@ -183,7 +183,7 @@ class Unreachable:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         raise NoVerdict("no API key")
 

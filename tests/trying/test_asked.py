@@ -9,11 +9,11 @@ from typing import Any
 import mcp_types
 import pytest
 
-from runner.authoring.onboarding.canaries import FoundCanary, Search
+from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary
 from runner.authoring.onboarding.command_words import folders_called_after, variables_in
 from runner.authoring.onboarding.definition_files import definition_text
-from runner.authoring.onboarding.evidence import Evidence
-from runner.authoring.onboarding.installed import Installed, SeveralEntries, choose_entry
+from runner.authoring.onboarding.evidence import CanaryEvidence
+from runner.authoring.onboarding.installed import InstalledPackage, SeveralEntries, choose_entry
 from runner.authoring.onboarding.launches import (
     SHOWN,
     Launch,
@@ -23,10 +23,17 @@ from runner.authoring.onboarding.launches import (
     secrets_in,
 )
 from runner.authoring.onboarding.local_server import copied_command, copied_folder
-from runner.authoring.onboarding.server_source import Command, Local, Npm, Pypi, read_asked, slug_of
+from runner.authoring.onboarding.server_source import (
+    Command,
+    LocalPath,
+    NpmPackage,
+    PypiPackage,
+    read_asked,
+    slug_of,
+)
 from runner.authoring.onboarding.server_stderr import own_words
-from runner.authoring.onboarding.start_attempt import Attempt
-from runner.authoring.onboarding.targets import Symbol
+from runner.authoring.onboarding.start_attempt import StartAttempt
+from runner.authoring.onboarding.targets import TargetSymbol
 from runner.authoring.onboarding.telling import calls_spelled, for_setup, named_by
 from runner.authoring.onboarding.tool_roles import for_looking, said_of_all, writers, writes
 from runner.authoring.onboarding.ways import own_folders
@@ -38,12 +45,12 @@ from runner.support.errors import FairtrialError
 
 
 def test_packages_folders_and_commands_are_told_apart(tmp_path: Path) -> None:
-    assert read_asked("npm:@acme/tool@1.2.0", ()) == Npm(name="@acme/tool", version="1.2.0")
-    assert read_asked("npm:tool", ()) == Npm(name="tool", version="")
+    assert read_asked("npm:@acme/tool@1.2.0", ()) == NpmPackage(name="@acme/tool", version="1.2.0")
+    assert read_asked("npm:tool", ()) == NpmPackage(name="tool", version="")
     found = read_asked("pypi:Some.Tool[cli]==2.0", ())
-    assert found == Pypi(name="Some.Tool", version="2.0", extras="cli")
+    assert found == PypiPackage(name="Some.Tool", version="2.0", extras="cli")
     assert found.requirement == "Some.Tool[cli]==2.0"
-    assert read_asked(str(tmp_path), ()) == Local(path=tmp_path)
+    assert read_asked(str(tmp_path), ()) == LocalPath(path=tmp_path)
     assert read_asked("", ("node", "x.js")) == Command(words=("node", "x.js"))
 
 
@@ -55,16 +62,16 @@ def test_what_names_nothing_is_refused_with_what_can_be_named(text: str) -> None
 
 
 def test_a_short_name_keeps_its_scope_and_none_is_called_shell() -> None:
-    assert slug_of(Npm(name="@acme/mcp", version="")) == "acme-mcp"
-    assert slug_of(Npm(name="@acme/code-tool", version="")) == "code-tool"
-    assert slug_of(Npm(name="shell", version="")) == "shell-server"
+    assert slug_of(NpmPackage(name="@acme/mcp", version="")) == "acme-mcp"
+    assert slug_of(NpmPackage(name="@acme/code-tool", version="")) == "code-tool"
+    assert slug_of(NpmPackage(name="shell", version="")) == "shell-server"
 
 
 # --- entry points -------------------------------------------------------------------------------
 
 
-def installed(name: str, *entries: str) -> Installed:
-    return Installed(name=name, version="1", entries={entry: (entry,) for entry in entries})
+def installed(name: str, *entries: str) -> InstalledPackage:
+    return InstalledPackage(name=name, version="1", entries={entry: (entry,) for entry in entries})
 
 
 @pytest.mark.parametrize(
@@ -94,7 +101,7 @@ def test_several_that_nobody_can_tell_apart_are_listed_and_end_it_as_a_usage_err
 
 def test_of_several_entry_points_the_one_that_the_readme_configures_is_the_server() -> None:
     readme = '{"command": "uvx", "args": ["--from", "tool", "serve"]} or `run x`'
-    both = Installed(
+    both = InstalledPackage(
         name="tool", version="1", entries={"run": ("run",), "serve": ("serve",)}, readme=readme
     )
     assert choose_entry(both, "") == "serve"
@@ -171,7 +178,7 @@ def test_commands_that_end_a_server_or_tell_of_it_are_no_way_to_start_it() -> No
 def test_python_code_that_fails_in_a_box_may_be_too_old_as_well() -> None:
     boxed = "│ ❱  85     method: str = typer.Option( │"
     failed = "TypeError: Option() got an unexpected keyword argument 'click_type'"
-    found = Attempt(launch=Launch(why="bare"), problem=failed, said=f"{boxed}\n{failed}")
+    found = StartAttempt(launch=Launch(why="bare"), problem=failed, said=f"{boxed}\n{failed}")
     assert found.may_be_too_old
     assert not replace(found, said=failed).may_be_too_old
 
@@ -202,24 +209,26 @@ def test_a_module_that_is_called_as_its_packages_script_is_another_program() -> 
 
 def test_an_entry_point_that_nothing_awaits_is_given_up_at_once() -> None:
     said = "sys:1: RuntimeWarning: coroutine 'main' was never awaited"
-    found = Attempt(launch=Launch(why="bare"), problem=said)
+    found = StartAttempt(launch=Launch(why="bare"), problem=said)
     assert (found.is_hopeless, found.may_be_too_old) == (True, False)
 
 
 def test_one_that_was_refused_to_write_wants_a_folder_also_where_it_shows_something() -> None:
-    refused = Search(errors_of={"init": "[Errno 30] Read-only file system: '/workspace/.acme'"})
+    refused = CanarySearch(
+        errors_of={"init": "[Errno 30] Read-only file system: '/workspace/.acme'"}
+    )
     canary = FoundCanary(
         call=McpCall(tool="find"),
-        symbol=Symbol(name="dispatch", path="a.py", line=4, text="def dispatch():", below=()),
-        evidence=Evidence(contains="a.py:4", kind="line"),
+        symbol=TargetSymbol(name="dispatch", path="a.py", line=4, text="def dispatch():", below=()),
+        evidence=CanaryEvidence(contains="a.py:4", kind="line"),
         wall_sec=0.1,
     )
-    found = Attempt(
+    found = StartAttempt(
         launch=Launch(why="bare"), canary=canary, wants_private=(".acme",), search=refused
     )
     assert own_folders(found) == (".acme",)
-    assert own_folders(replace(found, search=Search())) == ()
-    assert own_folders(replace(found, search=Search(), canary=None)) == (".acme",)
+    assert own_folders(replace(found, search=CanarySearch())) == ()
+    assert own_folders(replace(found, search=CanarySearch(), canary=None)) == (".acme",)
 
 
 def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
@@ -229,7 +238,7 @@ def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
   the server start of every day
 """
     assert [way.args for way in launches_in_help(text)] == [("mcp",)]
-    told = Attempt(launch=Launch(why="bare"), problem=text.splitlines()[2], said=text)
+    told = StartAttempt(launch=Launch(why="bare"), problem=text.splitlines()[2], said=text)
     assert not told.is_hopeless
     assert replace(told, said="").is_hopeless
 
@@ -262,15 +271,15 @@ def test_only_one_that_calls_our_folder_closed_is_asked_to_open_it() -> None:
 def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_misled() -> None:
     bare = Launch(why="bare")
     lost = "AttributeError: 'Server' object has no attribute 'list_tools'"
-    assert Attempt(launch=bare, problem=lost).is_broken
-    assert not Attempt(launch=bare, problem="set ACME_KEY to a key of yours").is_broken
+    assert StartAttempt(launch=bare, problem=lost).is_broken
+    assert not StartAttempt(launch=bare, problem="set ACME_KEY to a key of yours").is_broken
 
 
 def test_one_that_says_what_to_install_is_given_that_and_no_other_arguments() -> None:
     bare = Launch(why="bare")
-    assert Attempt(launch=bare, problem="the SDK is missing: uv add mcp[cli]").is_hopeless
+    assert StartAttempt(launch=bare, problem="the SDK is missing: uv add mcp[cli]").is_hopeless
     usage = "usage: tool FOLDER (for colours, pip install tool[rich])"
-    assert not Attempt(launch=bare, problem=usage).is_hopeless
+    assert not StartAttempt(launch=bare, problem=usage).is_hopeless
 
 
 def test_one_without_its_native_part_is_known_by_its_words_and_started_in_no_other_way() -> None:
@@ -279,7 +288,7 @@ def test_one_without_its_native_part_is_known_by_its_words_and_started_in_no_oth
         " → /opt/server/node_modules/x/c.node\n    at bindings (/x.js:1:2) {\n  tries: [\n  ]\n}\n"
     )
     assert own_words(said) == "Error: Could not locate the bindings file. Tried:"
-    found = Attempt(launch=Launch(why="bare"), problem=own_words(said))
+    found = StartAttempt(launch=Launch(why="bare"), problem=own_words(said))
     assert (found.is_hopeless, found.is_broken) == (True, False)
 
 
@@ -364,9 +373,11 @@ def test_lines_of_a_shell_that_start_it_to_serve_are_ways_and_no_others() -> Non
 
 
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
-    package = Installed(name="tool", version="1", entries={}, extras=("dev", "mcp-server"))
+    package = InstalledPackage(name="tool", version="1", entries={}, extras=("dev", "mcp-server"))
     assert package.server_extra == "mcp-server"
-    assert Installed(name="tool", version="1", entries={}, extras=("dev",)).server_extra == ""
+    assert (
+        InstalledPackage(name="tool", version="1", entries={}, extras=("dev",)).server_extra == ""
+    )
 
 
 # --- tools --------------------------------------------------------------------------------------
@@ -582,7 +593,7 @@ def test_a_folder_is_its_own_if_it_is_called_after_the_program() -> None:
 def test_the_program_that_a_client_is_told_to_start_by_its_path_is_the_server() -> None:
     readme = '"mcpServers": {"it": {"command": "/path/to/venv/bin/acme", "env": {"A": "b"}}}'
     entries = {name: ("python3", name) for name in ("acme", "acme-bench", "ac")}
-    installed = Installed(name="acme-recall", version="1", entries=entries, readme=readme)
+    installed = InstalledPackage(name="acme-recall", version="1", entries=entries, readme=readme)
     assert choose_entry(installed, "") == "acme"
     with pytest.raises(SeveralEntries):
         choose_entry(replace(installed, readme=""), "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.authoring.onboarding.server_source import Command, Pypi
+from runner.authoring.onboarding.server_source import Command, PypiPackage
 from runner.authoring.onboarding.with_packages import (
     PROGRAMS,
     environment,
@@ -14,7 +14,7 @@ from runner.authoring.onboarding.with_packages import (
 )
 from runner.support.errors import FairtrialError
 
-TOOL = Pypi(name="acme", version="")
+TOOL = PypiPackage(name="acme", version="")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_program_is_brought_once_with_what_it_needs_and_for_packages_and_folde
     assert found is not None
     asked, name = found
     assert name == "typescript-language-server"
-    assert asked == Pypi(name="acme", version="", programs=PROGRAMS[name])
+    assert asked == PypiPackage(name="acme", version="", programs=PROGRAMS[name])
     assert PROGRAMS[name] == ("npm:typescript-language-server", "npm:typescript")
     assert with_program(asked, said) is None
     assert with_program(Command(words=("python3", "x.py")), said) is None
@@ -84,7 +84,7 @@ def test_a_language_server_that_nothing_names_is_the_one_its_readme_speaks_of() 
 
 def test_what_a_person_says_is_brought_and_nothing_else_if_they_say_so() -> None:
     asked = with_packages(TOOL, ("npm:pyright",))
-    assert asked == Pypi(name="acme", version="", programs=("npm:pyright",))
+    assert asked == PypiPackage(name="acme", version="", programs=("npm:pyright",))
     assert with_program(with_packages(TOOL, ("none",)), ["sh: ruff: not found"]) is None
     with pytest.raises(FairtrialError, match="no npm:NAME or pypi:NAME"):
         with_packages(TOOL, ("pyright",))

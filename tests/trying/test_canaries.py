@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from runner.authoring.onboarding.canaries import FoundCanary, Search, find_canary
-from runner.authoring.onboarding.evidence import Evidence, evidence_in
-from runner.authoring.onboarding.targets import Symbol
+from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary, find_canary
+from runner.authoring.onboarding.evidence import CanaryEvidence, evidence_in
+from runner.authoring.onboarding.targets import TargetSymbol
 from tests.local_server import local_server
 
-SYMBOL = Symbol(
+SYMBOL = TargetSymbol(
     name="dispatch_all",
     path="src/app.py",
     line=40,
@@ -105,27 +105,27 @@ def test_a_number_without_the_file_the_name_or_the_code_is_luck() -> None:
 
 def test_a_body_and_a_listing_of_files_show_the_repository_and_no_line() -> None:
     body = "    return self.finish_up(request, 1)\n"
-    assert evidence_in(body, {"path": "src/app.py"}, SYMBOL) == Evidence(
+    assert evidence_in(body, {"path": "src/app.py"}, SYMBOL) == CanaryEvidence(
         contains="return self.finish_up(request, 1)", kind="code"
     )
     listed = evidence_in("\n".join(PROSE), {"path": "."}, SYMBOL, PATHS)
-    assert listed == Evidence(contains="patternsandmore.rst", kind="listing")
+    assert listed == CanaryEvidence(contains="patternsandmore.rst", kind="listing")
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("finish_quietly: complexity 3", Evidence(contains="finish_quietly", kind="name")),
+        ("finish_quietly: complexity 3", CanaryEvidence(contains="finish_quietly", kind="name")),
         (
             "/workspace/src/acme/parts/router.py:12: TODO",
-            Evidence(contains="src/acme/parts/router.py", kind="path"),
+            CanaryEvidence(contains="src/acme/parts/router.py", kind="path"),
         ),
         ("dispatch_all: complexity 3", None),
         ("src/acme/parts/index.ts: TODO", None),
     ],
 )
 def test_a_name_beside_and_another_files_path_show_the_repository(
-    text: str, found: Evidence | None
+    text: str, found: CanaryEvidence | None
 ) -> None:
     asked = {"path": "src/app.py"}
     assert evidence_in(text, asked, SYMBOL, PATHS) == found
@@ -180,12 +180,12 @@ LINE = "src/app.py:40: def dispatch_all(self, request):"
 
 def search_in(
     tmp_path: Path, body: str, *tools: dict[str, Any]
-) -> tuple[FoundCanary | None, Search]:
+) -> tuple[FoundCanary | None, CanarySearch]:
     """What is found on a real process whose `answer` has this body."""
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     file = tmp_path / "server.py"
     file.write_text(SERVER.format(tools=list(tools) or [FIND], body=indented))
-    search = Search()
+    search = CanarySearch()
 
     async def found() -> FoundCanary | None:
         async with local_server(str(file)) as session:

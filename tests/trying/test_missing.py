@@ -11,16 +11,16 @@ from runner.authoring.onboarding.installing import offline_variables
 from runner.authoring.onboarding.missing import with_missing
 from runner.authoring.onboarding.remedy_loop import at_version
 from runner.authoring.onboarding.repository_choice import files_lacked
-from runner.authoring.onboarding.server_source import Npm, Pypi
+from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
 
-TOOL = Pypi(name="acme-tool", version="")
-NODE = Npm(name="@acme/tool", version="")
+TOOL = PypiPackage(name="acme-tool", version="")
+NODE = NpmPackage(name="@acme/tool", version="")
 
 
 def test_one_that_has_its_extra_and_asks_for_it_still_gets_the_older_protocol() -> None:
     said = "MCP dependencies not installed. Install with: | pip install 'acme-tool[mcp]'"
     first = with_missing(TOOL, said)
-    assert first is not None and isinstance(first[0], Pypi)
+    assert first is not None and isinstance(first[0], PypiPackage)
     assert (first[0].extras, first[0].also) == ("mcp", ())
     second = with_missing(first[0], said)
     assert second is not None
@@ -50,7 +50,7 @@ def test_one_that_has_its_extra_and_asks_for_it_still_gets_the_older_protocol() 
 def test_a_python_package_that_is_missing_is_added(problem: str, name: str) -> None:
     found = with_missing(TOOL, problem)
     assert found is not None
-    assert isinstance(found[0], Pypi)
+    assert isinstance(found[0], PypiPackage)
     assert (found[0].also, found[1]) == ((name,), name)
 
 
@@ -76,7 +76,7 @@ def test_a_node_package_that_is_missing_is_added() -> None:
 def test_its_own_extra_is_asked_for_if_it_says_so() -> None:
     found = with_missing(TOOL, "MCP is not installed: pip install acme_tool[mcp]")
     assert found is not None
-    assert found[0] == Pypi(name="acme-tool", version="", extras="mcp")
+    assert found[0] == PypiPackage(name="acme-tool", version="", extras="mcp")
 
 
 @pytest.mark.parametrize(

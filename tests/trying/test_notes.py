@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from runner.authoring.onboarding.notes import notes_of
-from runner.authoring.onboarding.targets import Symbol
+from runner.authoring.onboarding.targets import TargetSymbol
 from runner.grounding.commit_files import GitFiles
 from tests.proposing.trees import commit
 
 
-def notes(tmp_path: Path, files: dict[str, str]) -> list[Symbol]:
+def notes(tmp_path: Path, files: dict[str, str]) -> list[TargetSymbol]:
     with GitFiles(tmp_path, commit(tmp_path, files)) as repository:
         return notes_of(repository)
 

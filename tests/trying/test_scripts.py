@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.authoring.onboarding.canaries import Search
+from runner.authoring.onboarding.canaries import CanarySearch
 from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.locking import _pin_exactly
 from runner.authoring.onboarding.programs import Ran
@@ -17,12 +17,12 @@ from runner.authoring.onboarding.scripts import (
     unrun_scripts,
     with_scripts,
 )
-from runner.authoring.onboarding.server_source import Npm, Pypi
-from runner.authoring.onboarding.start_attempt import Attempt
+from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
+from runner.authoring.onboarding.start_attempt import StartAttempt
 from runner.records import load_json
 from runner.support.errors import FairtrialError
 
-ASKED = Npm(name="acme", version="")
+ASKED = NpmPackage(name="acme", version="")
 INSTALLED = "/opt/server/node_modules/acme/node_modules"
 BINDINGS = f"""Error: Could not locate the bindings file. Tried:
  → {INSTALLED}/native/build/native.node
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def scripts(folder: Path, text: str, asked: Npm = ASKED) -> tuple[str, ...]:
+def scripts(folder: Path, text: str, asked: NpmPackage = ASKED) -> tuple[str, ...]:
     found = with_scripts(asked, folder, [text])
     return () if found is None else found.scripts
 
@@ -48,7 +48,7 @@ def test_the_package_that_a_complaint_names_is_the_one_whose_script_is_run(folde
     assert scripts(folder, BINDINGS) == ("native",)
     gone = "Error: spawn /opt/server/node_modules/@acme/fetcher/bin/rg ENOENT"
     assert scripts(folder, gone) == ("@acme/fetcher",)
-    assert scripts(folder, gone, Npm(name="acme", version="", scripts=("native",))) == (
+    assert scripts(folder, gone, NpmPackage(name="acme", version="", scripts=("native",))) == (
         "native",
         "@acme/fetcher",
     )
@@ -72,18 +72,18 @@ def test_no_script_is_run_for_another_complaint_twice_or_against_the_persons_wor
     folder: Path,
 ) -> None:
     assert scripts(folder, f"TypeError: x is undefined\n  at {INSTALLED}/native/lib.js:1:1") == ()
-    ran = Npm(name="acme", version="", scripts=("native", "@acme/fetcher"))
+    ran = NpmPackage(name="acme", version="", scripts=("native", "@acme/fetcher"))
     assert scripts(folder, BINDINGS, ran) == ()
-    assert scripts(folder, BINDINGS, Npm(name="acme", version="", scripts=("none",))) == ()
-    assert with_scripts(Pypi(name="acme", version=""), folder, [BINDINGS]) is None
+    assert scripts(folder, BINDINGS, NpmPackage(name="acme", version="", scripts=("none",))) == ()
+    assert with_scripts(PypiPackage(name="acme", version=""), folder, [BINDINGS]) is None
 
 
 def test_a_server_that_starts_and_then_misses_a_native_part_is_tried_no_other_way() -> None:
-    search = Search()
+    search = CanarySearch()
     search.ran["tool init"] = Ran(good=False, output="", failed=BINDINGS)
-    attempt = Attempt(launch=Launch(why="bare"), search=search)
+    attempt = StartAttempt(launch=Launch(why="bare"), search=search)
     assert attempt.is_hopeless
-    assert not Attempt(launch=Launch(why="bare")).is_hopeless
+    assert not StartAttempt(launch=Launch(why="bare")).is_hopeless
 
 
 def test_a_name_without_an_install_script_is_refused_with_those_that_have_one(

@@ -13,14 +13,14 @@ import docker
 import pytest
 
 from runner.authoring.onboarding import setting_up
-from runner.authoring.onboarding.installed import Installed
+from runner.authoring.onboarding.installed import InstalledPackage
 from runner.authoring.onboarding.installing import Workbench, draft
 from runner.authoring.onboarding.launches import SHOWN, Launch, launches
 from runner.authoring.onboarding.launching import started_by
-from runner.authoring.onboarding.search_context import Ground
+from runner.authoring.onboarding.search_context import SearchContext
 from runner.authoring.onboarding.searching import find_way
-from runner.authoring.onboarding.start_attempt import Attempt
-from runner.authoring.onboarding.targets import Symbol, symbols_of
+from runner.authoring.onboarding.start_attempt import StartAttempt
+from runner.authoring.onboarding.targets import TargetSymbol, symbols_of
 from runner.catalog.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.runs.prepare import workspace
@@ -67,7 +67,7 @@ class Bench:
             log=self.said.append,
         )
         self.loaded = self.checkout.scenario("small")
-        installed = Installed(name="wanting", version="1", entries={})
+        installed = InstalledPackage(name="wanting", version="1", entries={})
         self.spec = draft("wanting", installed, FILES)
         bench = Workbench(
             root=made.root,
@@ -78,9 +78,9 @@ class Bench:
         )
         self.volume = bench.volume(self.spec, folder).name
 
-    def ground(self) -> Ground:
+    def ground(self) -> SearchContext:
         files = self.checkout.files(self.loaded)
-        return Ground(
+        return SearchContext(
             engine=self.checkout.engine,
             image=workspace(self.checkout, self.checkout.repository(self.loaded)).id,
             limits=self.checkout.limits,
@@ -103,7 +103,7 @@ class Bench:
         fixed: bool | None = None,
         about: Mapping[str, Any] | None = None,
         **changes: Any,
-    ) -> Attempt:
+    ) -> StartAttempt:
         """What is found; the ways are the only ones if some are given. `about`: of the ground."""
         ground = replace(self.ground(), **(about or {}))
         chosen = list(ways) or launches("", ["wanting"])
@@ -116,7 +116,7 @@ class Bench:
         )
         return asyncio.run(search)
 
-    def proven(self, mode: str, found: Attempt, **changes: Any) -> ServerCard:
+    def proven(self, mode: str, found: StartAttempt, **changes: Any) -> ServerCard:
         """What the doctor finds in a fresh cell, of the server as it was found."""
         assert found.canary is not None
         changes |= {"warm_up": found.warm_up, "canaries": (found.canary.as_canary("*"),)}
@@ -360,7 +360,7 @@ def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> 
 
 
 def test_a_server_that_reads_no_code_is_asked_about_prose(bench: Bench) -> None:
-    note = Symbol(
+    note = TargetSymbol(
         name="test_it", path="tests/test_app.py", line=2, text="App().dispatch_all()", below=()
     )
     assert bench.way("prose", BARE).canary is None

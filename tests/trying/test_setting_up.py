@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.authoring.onboarding.installed import Installed
+from runner.authoring.onboarding.installed import InstalledPackage
 from runner.authoring.onboarding.installing import draft
 from runner.authoring.onboarding.programs import (
     Ran,
@@ -76,7 +76,7 @@ def test_a_program_that_another_process_shuts_out_is_told_from_one_that_fails() 
 
 
 def test_a_python_packages_tool_is_run_by_the_python_of_the_cell() -> None:
-    spec = draft("tool", Installed(name="tool", version="1", entries={}), {})
+    spec = draft("tool", InstalledPackage(name="tool", version="1", entries={}), {})
     python = spec.model_copy(update={"env": {"PYTHONPATH": "{install}/python"}})
     assert runnable("tool init", python) == "python3 {install}/python/bin/tool init"
     assert runnable("tool init", spec) == "tool init"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from runner.authoring.onboarding.targets import Symbol, symbols_of
+from runner.authoring.onboarding.targets import TargetSymbol, symbols_of
 from runner.grounding.commit_files import GitFiles
 from runner.support.errors import FairtrialError
 from tests.proposing.trees import commit
 
 
-def symbols(tmp_path: Path, files: dict[str, str], language: str = "python") -> list[Symbol]:
+def symbols(tmp_path: Path, files: dict[str, str], language: str = "python") -> list[TargetSymbol]:
     with GitFiles(tmp_path, commit(tmp_path, files)) as repository:
         return symbols_of(repository, language)
 

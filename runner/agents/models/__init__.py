@@ -51,9 +51,9 @@ def _open_chat(model: str, settings: ModelSettings) -> Model:
 
 def _open_local(file: str, settings: ModelSettings) -> Model:
     _require_openai(f"local:{file}", extra="local")
-    from runner.agents.models.local_model import Local  # noqa: PLC0415 - the SDK is an extra
+    from runner.agents.models.local_model import LocalModel  # noqa: PLC0415 - the SDK is an extra
 
-    return Local(file, settings)
+    return LocalModel(file, settings)
 
 
 def _require_openai(model: str, *, extra: str) -> None:

@@ -10,7 +10,7 @@ import openai
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.models.provider import PassingFault, Provider, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
-from runner.agents.models.wire import FittedTools, call_of, clean, written_arguments
+from runner.agents.models.wire import FittedTools, call_of, without_surrogates, written_arguments
 from runner.protocols import Call, Message, Stop, Turn, UserMessage
 from runner.records import canonical_json
 from runner.support.errors import ProviderError
@@ -40,7 +40,10 @@ class Chat(RemoteModel):
     ) -> dict[str, Any]:
         request: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": "system", "content": clean(system)}, *_messages(conversation)],
+            "messages": [
+                {"role": "system", "content": without_surrogates(system)},
+                *_messages(conversation),
+            ],
             self._limit_name(): self.settings.output_tokens + self.settings.thinking_tokens,
             "stream_options": {"include_usage": True},
         }
@@ -70,8 +73,8 @@ class Chat(RemoteModel):
     async def create(self, request: dict[str, Any]) -> Any:
         return await self.client.chat.completions.create(**request, stream=True)
 
-    def begin_reply(self, request: dict[str, Any]) -> _Reply:
-        return _Reply(self.provider.title, request)
+    def begin_reply(self, request: dict[str, Any]) -> _ChatReply:
+        return _ChatReply(self.provider.title, request)
 
     def _limit_name(self) -> str:
         # OpenAI's newer models refuse the old name, and most other servers know no other.
@@ -108,14 +111,14 @@ def _tools(tools: FittedTools) -> Iterator[dict[str, Any]]:
 def _messages(conversation: Sequence[Message]) -> Iterator[dict[str, Any]]:
     for message in conversation:
         if isinstance(message, UserMessage):
-            yield {"role": "user", "content": clean(message.text)}
+            yield {"role": "user", "content": without_surrogates(message.text)}
         elif isinstance(message, Turn):
             # A turn in which the model said nothing: the API refuses a message without content.
             if message.raw:
                 yield message.raw
         else:
             for result in message.results:
-                text = clean(result.text)
+                text = without_surrogates(result.text)
                 # The API has no place for the flag, and a model that misses it reads on.
                 content = f"[error] {text}" if result.is_error else text
                 yield {"role": "tool", "tool_call_id": result.call_id, "content": content}
@@ -140,7 +143,7 @@ class _WrittenCall:
             self.arguments += function.arguments or ""
 
 
-class _Reply:
+class _ChatReply:
     """A reply, as the chunks of its stream add up."""
 
     def __init__(self, title: str, request: dict[str, Any]) -> None:
@@ -203,7 +206,7 @@ class _Reply:
         """The reply as the next request holds it; broken arguments as none, or servers choke."""
         if not text and not calls:
             return None
-        given: dict[str, Any] = {"role": "assistant", "content": clean(text) or None}
+        given: dict[str, Any] = {"role": "assistant", "content": without_surrogates(text) or None}
         sent = []
         for written, call in zip(self._calls.values(), calls, strict=True):
             function = {"name": written.name, "arguments": written_arguments(call)}

@@ -16,7 +16,7 @@ import anthropic
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.models.provider import PassingFault, Provider, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
-from runner.agents.models.wire import FittedTools, call_of, clean
+from runner.agents.models.wire import FittedTools, call_of, without_surrogates
 from runner.protocols import Call, Message, Stop, ToolMessage, Turn, UserMessage
 from runner.support.errors import ProviderError
 
@@ -56,7 +56,7 @@ class Claude(RemoteModel):
     ) -> dict[str, Any]:
         messages = list(_messages(conversation))
         _mark_cached(messages)
-        system_block = {"type": "text", "text": clean(system), **CACHED}
+        system_block = {"type": "text", "text": without_surrogates(system), **CACHED}
         return {
             "model": self.model,
             "max_tokens": self.settings.output_tokens + self.settings.thinking_tokens,
@@ -85,8 +85,8 @@ class Claude(RemoteModel):
     async def create(self, request: dict[str, Any]) -> Any:
         return await self.client.messages.create(**request, **self._thinking(), stream=True)
 
-    def begin_reply(self, request: dict[str, Any]) -> _Reply:  # noqa: ARG002 - it counts tokens
-        return _Reply()
+    def begin_reply(self, request: dict[str, Any]) -> _ClaudeReply:  # noqa: ARG002 - it counts tokens
+        return _ClaudeReply()
 
     def meaning_of(self, error: Exception) -> Exception:
         message = str(getattr(error, "body", ""))
@@ -136,13 +136,13 @@ def _messages(conversation: Sequence[Message]) -> Iterator[dict[str, Any]]:
 
 def _user_blocks(message: UserMessage | ToolMessage) -> Iterator[dict[str, Any]]:
     if isinstance(message, UserMessage):
-        yield {"type": "text", "text": clean(message.text)}
+        yield {"type": "text", "text": without_surrogates(message.text)}
         return
     for result in message.results:
         yield {
             "type": "tool_result",
             "tool_use_id": result.call_id,
-            "content": clean(result.text),
+            "content": without_surrogates(result.text),
             "is_error": result.is_error,
         }
 
@@ -165,7 +165,7 @@ _COUNTED = (
 )
 
 
-class _Reply:
+class _ClaudeReply:
     """A reply, as the events of its stream add up."""
 
     def __init__(self) -> None:
@@ -261,6 +261,6 @@ class _Reply:
                 return {**given, "signature": block.signature}
             case "tool_use":
                 given = {"type": "tool_use", "id": block.id, "name": block.name}
-                return {**given, "input": clean(calls[index].arguments)}
+                return {**given, "input": without_surrogates(calls[index].arguments)}
             case _:
                 return dict(block.to_dict())

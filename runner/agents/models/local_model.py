@@ -21,10 +21,10 @@ from runner.protocols import Message, Turn
 from runner.support.errors import FairtrialError, ProviderRefused
 
 TOP_TOKENS = 20
-GONE = "the server of the weights has ended"
+SERVER_ENDED = "the server of the weights has ended"
 
 
-class Local(Chat):
+class LocalModel(Chat):
     """protocols.Model."""
 
     def __init__(self, name: str, settings: ModelSettings) -> None:
@@ -120,5 +120,5 @@ class LocalProvider(Provider):
 
     def meaning_of(self, error: Exception) -> Exception:
         if isinstance(error.__cause__, httpx2.ConnectError):
-            return ProviderRefused(GONE, hint=_HINT)
+            return ProviderRefused(SERVER_ENDED, hint=_HINT)
         return super().meaning_of(error)

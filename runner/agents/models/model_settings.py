@@ -67,7 +67,7 @@ class ApiSlots:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weights:
+class WeightsFile:
     """A file of weights."""
 
     path: str
@@ -78,7 +78,7 @@ class Weights:
 class LocalSettings:
     """How weights on this machine are served. Files go by their names, without folders."""
 
-    files: Mapping[str, Weights] = field(default_factory=dict, repr=False)
+    files: Mapping[str, WeightsFile] = field(default_factory=dict, repr=False)
     served: Mapping[str, Endpoint] = field(default_factory=dict, repr=False)
     """Where each answers, while a run needs it."""
     threads: int = 1

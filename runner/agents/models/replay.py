@@ -45,7 +45,7 @@ SHELL = "shell"
 RECORDINGS_LISTED = 8
 
 
-class Difference(Record):
+class ResultDifference(Record):
     """A tool call whose result is not what it was."""
 
     step: int
@@ -58,12 +58,12 @@ class Difference(Record):
     now_is_error: bool
 
 
-class Differences(Record):
+class ReplayDifferences(Record):
     """differences.json, beside the transcript of a replay."""
 
     compared: int
     """Tool results that the recording has too."""
-    differences: tuple[Difference, ...]
+    differences: tuple[ResultDifference, ...]
 
 
 def remarks(folder: Path) -> Iterator[str]:
@@ -71,7 +71,7 @@ def remarks(folder: Path) -> Iterator[str]:
     path = folder / ARTIFACT
     if not path.is_file():
         return
-    artifact = parse_json(path.read_bytes(), Differences, where=str(path))
+    artifact = parse_json(path.read_bytes(), ReplayDifferences, where=str(path))
     differences = artifact.differences
     yield f"{len(differences)} of {artifact.compared} replayed tool results differ"
     for item in differences[:SHOWN_DIFFERENCES]:
@@ -168,7 +168,7 @@ class Replay:
         self._step = -1
         self._turn = 0
         self.compared = 0
-        self.differences: list[Difference] = []
+        self.differences: list[ResultDifference] = []
 
     def take_cell(self, cell: Cell) -> None:
         """protocols.OfCells. Raises ProviderError if no recording is of the cell's arm."""
@@ -228,9 +228,9 @@ class Replay:
             if recorded is not None and not _same(recorded, result):
                 self.differences.append(self._difference(call.tool, recorded, result))
 
-    def _difference(self, tool: str, recorded: ToolResult, result: Result) -> Difference:
+    def _difference(self, tool: str, recorded: ToolResult, result: Result) -> ResultDifference:
         before, after = _first_differing_lines(recorded.text, result.text)
-        return Difference(
+        return ResultDifference(
             step=self._step,
             turn=self._turn - 1,
             tool=tool,
@@ -242,7 +242,7 @@ class Replay:
 
     def write_artifacts(self, folder: Path) -> None:
         """differences.json."""
-        artifact = Differences(compared=self.compared, differences=tuple(self.differences))
+        artifact = ReplayDifferences(compared=self.compared, differences=tuple(self.differences))
         write_record(folder / ARTIFACT, artifact)
 
     async def close(self) -> None:

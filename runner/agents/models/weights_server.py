@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings, Weights
+from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSettings, WeightsFile
 from runner.protocols import Log
 from runner.records import digest_of
 from runner.support.errors import FairtrialError
@@ -38,7 +38,7 @@ _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf")
 # --- the file -------------------------------------------------------------------------------
 
 
-def located(models: Iterable[str], log: Log) -> tuple[list[str], dict[str, Weights]]:
+def locate_weights(models: Iterable[str], log: Log) -> tuple[list[str], dict[str, WeightsFile]]:
     """The models' names without folders, and the weights behind those that are local.
 
     `local:/models/small.gguf` -> `local:small.gguf`: where a file lies changes nothing that it
@@ -46,7 +46,7 @@ def located(models: Iterable[str], log: Log) -> tuple[list[str], dict[str, Weigh
     cannot be served.
     """
     names: list[str] = []
-    files: dict[str, Weights] = {}
+    files: dict[str, WeightsFile] = {}
     for model in models:
         name = short_name(model)
         names.append(name)
@@ -65,7 +65,7 @@ def short_name(model: str) -> str:
     return model if path == model else PREFIX + Path(path).name
 
 
-def find(path: str, log: Log) -> Weights:
+def find(path: str, log: Log) -> WeightsFile:
     """The file, by its content. Raises FairtrialError if it is no whole GGUF file."""
     file = Path(path)
     _require_gguf(file)
@@ -73,7 +73,7 @@ def find(path: str, log: Log) -> Weights:
     log(f"reading {file.name} ({size_gb:.1f} GB) for its SHA256")
     with file.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    return Weights(path=str(file.resolve()), sha256=sha256)
+    return WeightsFile(path=str(file.resolve()), sha256=sha256)
 
 
 def _require_gguf(file: Path) -> None:
@@ -112,7 +112,7 @@ def parameters(settings: LocalSettings) -> dict[str, float]:
     }
 
 
-def identity(weights: Weights, settings: LocalSettings) -> str:
+def identity(weights: WeightsFile, settings: LocalSettings) -> str:
     """Digest of all that could change an answer, or its seconds; not of where the file lies."""
     return digest_of([weights.sha256, server_version(), parameters(settings)])
 

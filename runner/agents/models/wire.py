@@ -22,14 +22,14 @@ _COMBINATORS = ("oneOf", "anyOf", "allOf", "not", "enum")
 """What APIs reject at the top of a tool's schema."""
 
 
-def clean(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
     """The same without lone surrogates, which UTF-8 and so no request can hold."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in value.items()}
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [clean(item) for item in value]
+        return [without_surrogates(item) for item in value]
     return value
 
 
@@ -99,8 +99,12 @@ def _short(name: str, limit_chars: int) -> str:
 
 def _object_schema(tool: ToolSpec) -> tuple[dict[str, Any], str, str]:
     """A schema that APIs take, the description, and what was changed (empty: nothing)."""
-    schema: dict[str, Any] = {"type": "object", "properties": {}, **clean(tool.input_schema)}
-    description = clean(tool.description)
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {},
+        **without_surrogates(tool.input_schema),
+    }
+    description = without_surrogates(tool.description)
     changes = []
     if schema["type"] != "object":
         changes.append(f"type {schema['type']!r} became 'object'")
@@ -161,4 +165,4 @@ def _no_number(name: str) -> float:
 
 
 def written_arguments(call: Call) -> str:
-    return canonical_json(clean(call.arguments))
+    return canonical_json(without_surrogates(call.arguments))

@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 from runner.authoring.drafting.families import families
 from runner.authoring.drafting.fix_commits import fixes, question
-from runner.authoring.drafting.questions import Proposal
-from runner.authoring.drafting.scenario_files import OWN, Draft, write_draft
+from runner.authoring.drafting.questions import StepDraft
+from runner.authoring.drafting.scenario_files import OWN, ScenarioDraft, write_draft
 from runner.authoring.drafting.symbol_choice import propose, propose_about
 from runner.authoring.drafting.syntax import parse
 from runner.authoring.drafting.traits import trait_families
 from runner.authoring.drafting.tree import Tree
 from runner.catalog.locks import read_repos_lock, write_repos_lock
-from runner.catalog.project import require_place
+from runner.catalog.project import require_catalog_place
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import Log
 from runner.records import CommitSha
 from runner.repositories.folders import OwnRepository, own_source
-from runner.repositories.local_labels import LOCAL, history_of, label_of, remember
+from runner.repositories.local_labels import LOCAL_FILE, history_of, label_of, remember
 from runner.support.errors import FairtrialError
 
 _OFFERED = 60
@@ -68,7 +68,7 @@ class NewScenario:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _Invocation:
     """One call of the verb, and where it reads and writes."""
 
     request: Wanted
@@ -90,8 +90,8 @@ def new_scenarios(
 
     Raises FairtrialError if nothing can be proven, or if a folder is there already.
     """
-    require_place(project)
-    asked = _Asked(request=request, project=project, state=state, environ=environ, log=log)
+    require_catalog_place(project)
+    asked = _Invocation(request=request, project=project, state=state, environ=environ, log=log)
     label = label_of(project, request.repo, request.label)
     own = asked.source(label, request.commit, dirty=request.dirty)
     for note in own.notes:
@@ -103,7 +103,7 @@ def new_scenarios(
     return [_write(draft, own, project)]
 
 
-def _from_tree(request: Wanted, own: OwnRepository, files: GitFiles, log: Log) -> Draft:
+def _from_tree(request: Wanted, own: OwnRepository, files: GitFiles, log: Log) -> ScenarioDraft:
     tree = Tree(files)
     log(f"read {len(tree.code)} files of code, most of it {tree.language}")
     if request.symbol:
@@ -114,7 +114,7 @@ def _from_tree(request: Wanted, own: OwnRepository, files: GitFiles, log: Log) -
         log(f"chosen: {proposal.about}")
     if not request.symbol:
         log("--symbol NAME asks about another")
-    return Draft(
+    return ScenarioDraft(
         id=request.id or _plain(proposals[0].step.name),
         source=own.source,
         language=tree.language,
@@ -124,7 +124,7 @@ def _from_tree(request: Wanted, own: OwnRepository, files: GitFiles, log: Log) -
     )
 
 
-def _notes(tree: Tree, proposals: Sequence[Proposal]) -> Iterator[str]:
+def _notes(tree: Tree, proposals: Sequence[StepDraft]) -> Iterator[str]:
     """What was not read as code, and names what is asked about."""
     for proposal in proposals:
         for name in re.findall(r"`(?:\w+\.)?(\w+)`", proposal.step.prompt)[:1]:
@@ -138,7 +138,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:63] or "own"
 
 
-def _from_history(asked: _Asked, own: OwnRepository) -> list[NewScenario]:
+def _from_history(asked: _Invocation, own: OwnRepository) -> list[NewScenario]:
     request = asked.request
     place = history_of(own, request.repo, asked.state, asked.environ)
     made = []
@@ -147,7 +147,7 @@ def _from_history(asked: _Asked, own: OwnRepository) -> list[NewScenario]:
         asked.log(f"chosen: {proposal.about}")
         before = asked.source(own.source.local_label or "", mended.parent)
         commit = proposal.step.name.removeprefix("fix-")
-        draft = Draft(
+        draft = ScenarioDraft(
             id=request.id if request.from_history == 1 and request.id else proposal.step.name,
             source=before.source,
             language=mended.language,
@@ -162,15 +162,15 @@ def _from_history(asked: _Asked, own: OwnRepository) -> list[NewScenario]:
     return made
 
 
-class _Mended(NamedTuple):
+class _FixCommit(NamedTuple):
     """A commit that mended something in several places."""
 
     parent: CommitSha
-    proposal: Proposal
+    proposal: StepDraft
     language: str
 
 
-def _mended(place: Path, head: CommitSha) -> list[_Mended]:
+def _mended(place: Path, head: CommitSha) -> list[_FixCommit]:
     """Those whose places lie in functions first, then the newest."""
     found = []
     for fix in islice(fixes(place, head), _OFFERED):
@@ -179,18 +179,18 @@ def _mended(place: Path, head: CommitSha) -> list[_Mended]:
                 path = fix.changes[0][0]
                 parsed = parse(path, files.read(path), files.blob_sha(path))
                 language = parsed.language if parsed else "text"
-                found.append(_Mended(fix.parent, proposal, language))
+                found.append(_FixCommit(fix.parent, proposal, language))
     return sorted(found, key=lambda it: -_named(it.proposal))
 
 
-def _named(proposal: Proposal) -> int:
+def _named(proposal: StepDraft) -> int:
     """Of ten places, how many lie in something that has a name."""
     facts = proposal.rubric.facts
     named = [fact for fact in facts if "." not in fact.terms[0][0]]
     return 10 * len(named) // len(facts)
 
 
-def _write(draft: Draft, own: OwnRepository, project: Path) -> NewScenario:
+def _write(draft: ScenarioDraft, own: OwnRepository, project: Path) -> NewScenario:
     folder = project / "scenarios" / OWN / draft.id
     if folder.exists():
         hint = "choose another name with --id, or remove it"
@@ -214,5 +214,5 @@ def _ignore(project: Path) -> None:
     """Or the next `git add .` would publish where the user keeps their work."""
     path = project / ".gitignore"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if LOCAL not in text.split():
-        path.write_text(f"{text.rstrip()}\n{LOCAL}\n".lstrip(), encoding="utf-8")
+    if LOCAL_FILE not in text.split():
+        path.write_text(f"{text.rstrip()}\n{LOCAL_FILE}\n".lstrip(), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from runner.authoring.drafting.syntax import Parsed, Use
+from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.grounding.outlines import Definition
 
 _SELVES = frozenset("self this super Self cls static parent $this @ super()".split())
@@ -17,7 +17,7 @@ _MODULE = re.compile(_PYTHON_MODULE.pattern + r"|(?:\bfrom|\brequire\()\s*['\"](
 
 
 def doubt_of(
-    use: Use, uses: Sequence[Use], parsed: Parsed, home: Parsed, definition: Definition
+    use: NameUse, uses: Sequence[NameUse], parsed: Parsed, home: Parsed, definition: Definition
 ) -> str:
     """Why a place may be about something else of that name; empty if it is sure."""
     if use.kind == "other":
@@ -35,7 +35,7 @@ def doubt_of(
 
 
 def _doubt_of_bare(
-    use: Use, uses: Sequence[Use], parsed: Parsed, home: Parsed, definition: Definition
+    use: NameUse, uses: Sequence[NameUse], parsed: Parsed, home: Parsed, definition: Definition
 ) -> str:
     """Of `open()` and `self.open()`."""
     if parsed is home:
@@ -52,7 +52,7 @@ def _doubt_of_bare(
     return "" if is_compound(definition.name) else "is a common name"
 
 
-def _doubt_of_import(uses: Sequence[Use], parsed: Parsed, home: Parsed) -> str:
+def _doubt_of_import(uses: Sequence[NameUse], parsed: Parsed, home: Parsed) -> str:
     imports = [it.line for it in uses if it.kind == "import"]
     if not imports:
         return "is not imported by name"
@@ -96,7 +96,7 @@ def _doubt_of_module(last: str, parsed: Parsed, home: Parsed) -> str:
     return f"is called on `{last}`, which may be anything"
 
 
-def _is_of_type(last: str, use: Use, parsed: Parsed, owners: Sequence[str]) -> bool:
+def _is_of_type(last: str, use: NameUse, parsed: Parsed, owners: Sequence[str]) -> bool:
     """Is the receiver declared as one of the owners, in the function or else in the file?"""
     if not re.fullmatch(r"@?[A-Za-z_]\w*", last):
         return False
@@ -114,7 +114,7 @@ def _is_of_type(last: str, use: Use, parsed: Parsed, owners: Sequence[str]) -> b
     return False
 
 
-def _text_around(use: Use, parsed: Parsed) -> str:
+def _text_around(use: NameUse, parsed: Parsed) -> str:
     """The function that a use is in: what another calls so may be another type."""
     if use.inside is None:
         return ""

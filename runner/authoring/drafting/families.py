@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.authoring.drafting.syntax import Parsed
-from runner.authoring.drafting.tree import ASIDE, TEST_PATH, Tree
+from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH, Tree
 from runner.grounding.outlines import Definition
 
 FEWEST, MOST = 3, 12
@@ -26,7 +26,7 @@ _NEXT = re.compile(r"\n\s*(?:\w+\s+)*(?:class|interface|object|fun|val|var|typea
 
 
 @dataclass(frozen=True, kw_only=True)
-class Member:
+class ClassMember:
     owner: str
     path: str
     line: int
@@ -39,7 +39,7 @@ class Family:
 
     base: str
     name: str
-    members: tuple[Member, ...]
+    members: tuple[ClassMember, ...]
     """The base's first."""
     of: str = "classes"
     """What its language calls them."""
@@ -72,7 +72,7 @@ def spread(found: Iterable[Family]) -> list[Family]:
     return sorted(found, key=lambda it: (-_files(it), it.base, it.name))
 
 
-def _may_lack(tree: Tree, known: set[str], owners: Mapping[str, Member], name: str) -> bool:
+def _may_lack(tree: Tree, known: set[str], owners: Mapping[str, ClassMember], name: str) -> bool:
     """Is there one that inherits without a name, or under a name that several classes have?
 
     The list would lack it.
@@ -94,18 +94,20 @@ def _files(family: Family) -> int:
     return len({member.path for member in family.members})
 
 
-def _family(name: str, base: str, under: Sequence[str], owners: Mapping[str, Member]) -> Family:
+def _family(
+    name: str, base: str, under: Sequence[str], owners: Mapping[str, ClassMember]
+) -> Family:
     members = (owners[base], *sorted((owners[it] for it in under), key=lambda it: it.path))
     return Family(base=base, name=name, members=members)
 
 
-def _methods(tree: Tree) -> dict[str, dict[str, Member]]:
+def _methods(tree: Tree) -> dict[str, dict[str, ClassMember]]:
     """Name -> class -> its method; none of a class that has several of that name."""
-    found: dict[str, dict[str, list[Member]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, list[ClassMember]]] = defaultdict(lambda: defaultdict(list))
     for path, parsed in _asked_about(tree):
         for it in parsed.functions:
             if it.owners and len(it.name) > 3 and not it.name.startswith("__"):
-                member = Member(owner=it.owners[-1], path=path, line=it.line, end=it.end)
+                member = ClassMember(owner=it.owners[-1], path=path, line=it.line, end=it.end)
                 found[it.name][it.owners[-1]].append(member)
     return {
         name: {owner: some[0] for owner, some in owners.items() if len(some) == 1}
@@ -171,6 +173,6 @@ def _all_above(name: str, above: Mapping[str, set[str]]) -> set[str]:
 
 def _asked_about(tree: Tree) -> Iterator[tuple[str, Parsed]]:
     for path, parsed in tree.code.items():
-        aside = TEST_PATH.search(path) or ASIDE.search(path)
+        aside = TEST_PATH.search(path) or ASIDE_FOLDERS.search(path)
         if parsed.language in _INHERITING and not aside:
             yield path, parsed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from runner.authoring.drafting.questions import Proposal, places_of, proposal
+from runner.authoring.drafting.questions import StepDraft, places_of, proposal
 from runner.authoring.drafting.syntax import Parsed, parse
 from runner.authoring.drafting.tree import PROSE, TEST_PATH
 from runner.grounding.commit_files import GitFiles
@@ -43,7 +43,7 @@ _IMPORT = re.compile(
 """A line that only names what the real change needs."""
 
 
-class Change(NamedTuple):
+class ChangedLines(NamedTuple):
     """Lines of the parent's file that the commit changes."""
 
     start: int
@@ -60,7 +60,7 @@ class Fix:
     parent: CommitSha
     subject: str
     """Without numbers of issues, and without the names that give the answer away."""
-    changes: tuple[tuple[str, tuple[Change, ...]], ...]
+    changes: tuple[tuple[str, tuple[ChangedLines, ...]], ...]
     """Of each file that was there before, by its path."""
 
 
@@ -100,7 +100,7 @@ def _fix(commit: CommitSha, parent: CommitSha, subject: str, diff: str) -> Fix |
     return Fix(commit=commit, parent=parent, subject=said, changes=changed)
 
 
-def _changes(diff: str) -> Iterator[tuple[str, list[Change]]]:
+def _changes(diff: str) -> Iterator[tuple[str, list[ChangedLines]]]:
     """Path before -> what changes, for each file; nothing for a file that is new."""
     for part in re.split(r"^diff --git ", diff, flags=re.M)[1:]:
         before = re.search(r"^--- (?:a/(.*)|\S+)$", part, re.M)
@@ -110,19 +110,19 @@ def _changes(diff: str) -> Iterator[tuple[str, list[Change]]]:
             if before and before[1] and (hunk := _HUNK.match(line)):
                 start, count = int(hunk[1]), int(hunk[2] or 1)
                 last = max(start + max(count, 1) - 1, 1)
-                found.append(Change(max(start, 1), last, only_adds=count == 0))
+                found.append(ChangedLines(max(start, 1), last, only_adds=count == 0))
         yield path, found
 
 
-def _joined(hunks: Sequence[Change]) -> Iterator[Change]:
+def _joined(hunks: Sequence[ChangedLines]) -> Iterator[ChangedLines]:
     """Changes of neighbouring lines are one place."""
     start, end, only_adds = hunks[0]
     for hunk in hunks[1:]:
         if hunk.start - end > _NEAR:
-            yield Change(start, end, only_adds)
+            yield ChangedLines(start, end, only_adds)
             start, only_adds = hunk.start, True
         end, only_adds = max(end, hunk.end), only_adds and hunk.only_adds
-    yield Change(start, end, only_adds)
+    yield ChangedLines(start, end, only_adds)
 
 
 def said_without_answer(subject: str, diff: str) -> str | None:
@@ -152,7 +152,7 @@ def _without_names(word: str, diff: str) -> str:
 # --- the question ---------------------------------------------------------------------------------
 
 
-def question(fix: Fix, files: GitFiles) -> Proposal | None:
+def question(fix: Fix, files: GitFiles) -> StepDraft | None:
     """`files`: of the parent. None if too few places are left that hold more than an import."""
     facts: list[Fact] = []
     names: list[str] = []
@@ -171,7 +171,7 @@ def question(fix: Fix, files: GitFiles) -> Proposal | None:
     return _proposal(fix, tuple(facts), names)
 
 
-def _around(parsed: Parsed | None, change: Change) -> str:
+def _around(parsed: Parsed | None, change: ChangedLines) -> str:
     """The function, or else the class, that all of the lines are in."""
     if parsed is None:
         return ""
@@ -186,7 +186,7 @@ def _around(parsed: Parsed | None, change: Change) -> str:
     return inner.name if inner else ""
 
 
-def _fact(path: str, around: str, change: Change) -> Fact:
+def _fact(path: str, around: str, change: ChangedLines) -> Fact:
     start, end, _ = change
     where = f"{path}:{start}" if end <= start else f"{path}:{start}-{end}"
     place = MustCite(path=path, line=start, end=end if end > start else None)
@@ -195,7 +195,7 @@ def _fact(path: str, around: str, change: Change) -> Fact:
     return Fact(says=says, terms=((around or file,),), cites=(place,))
 
 
-def _proposal(fix: Fix, facts: tuple[Fact, ...], names: Iterable[str]) -> Proposal:
+def _proposal(fix: Fix, facts: tuple[Fact, ...], names: Iterable[str]) -> StepDraft:
     prompt = (
         f"What has to change in this repository for this: “{fix.subject}”? Name every file and"
         " function that has to be edited, with path:line, and say what is wrong there today."

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, ValidationError
 
-from runner.catalog.catalog import IMPORTED
+from runner.catalog.catalog import IMPORTED_SCENARIOS
 from runner.records import (
     Budget,
     Check,
@@ -28,7 +28,7 @@ from runner.records import (
     RubricStep,
     Scenario,
     Step,
-    Unit,
+    UnitInterval,
     parse_yaml,
     read_text,
 )
@@ -88,7 +88,7 @@ class SenseScenario(Record):
 
 
 class SenseCriterion(Record):
-    weight: Unit
+    weight: UnitInterval
     question: str
 
 
@@ -173,7 +173,7 @@ def import_scenario(wanted: Wanted, project: Path, source: GitSource) -> Importe
     with _as_problems(rubric_file):
         rubric = _rubric(their_rubric)
     _require_same_steps(scenario, rubric, rubric_file)
-    folder = project / "scenarios" / IMPORTED / scenario.id
+    folder = project / "scenarios" / IMPORTED_SCENARIOS / scenario.id
     if folder.exists():
         hint = "choose another name with --id, or remove it"
         raise FairtrialError("that scenario is there already", where=str(folder), hint=hint)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from runner.authoring.drafting.doubts import is_compound
 from runner.authoring.drafting.families import Family
-from runner.authoring.drafting.tree import Spot, Symbol
+from runner.authoring.drafting.tree import FunctionWithCalls, Spot
 from runner.grounding.pointing import TOLERANCE
 from runner.grounding.spelling import MARK
 from runner.records import Check, Criterion, Fact, MustCite, RubricStep, Step
@@ -24,7 +24,7 @@ _NEAR = 2 * TOLERANCE
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proposal:
+class StepDraft:
     """One step of a scenario, to be finished by hand."""
 
     step: Step
@@ -40,7 +40,7 @@ class Proposal:
 # --- the questions ------------------------------------------------------------------------------
 
 
-def callers(symbol: Symbol, why: str) -> Proposal:
+def callers(symbol: FunctionWithCalls, why: str) -> StepDraft:
     """Who calls it, and from where?"""
     spots = symbol.own_calls
     prompt = (
@@ -62,7 +62,7 @@ def callers(symbol: Symbol, why: str) -> Proposal:
     )
 
 
-def tests(symbol: Symbol, why: str) -> Proposal:
+def tests(symbol: FunctionWithCalls, why: str) -> StepDraft:
     """Which tests call it?"""
     spots = symbol.test_calls
     prompt = (
@@ -80,7 +80,7 @@ def tests(symbol: Symbol, why: str) -> Proposal:
     )
 
 
-def parameter(symbol: Symbol, why: str) -> Proposal:
+def parameter(symbol: FunctionWithCalls, why: str) -> StepDraft:
     """What has to be edited if it gets a parameter?"""
     spots = (*symbol.declared, *symbol.calls)
     prompt = (
@@ -100,7 +100,7 @@ def parameter(symbol: Symbol, why: str) -> Proposal:
     )
 
 
-def overrides(family: Family, why: str) -> Proposal:
+def overrides(family: Family, why: str) -> StepDraft:
     """Where is it defined, and who overrides it?"""
     base, name = family.base, family.name
     prompt = (
@@ -129,7 +129,7 @@ def overrides(family: Family, why: str) -> Proposal:
     )
 
 
-def _definition(symbol: Symbol) -> tuple[Fact, ...]:
+def _definition(symbol: FunctionWithCalls) -> tuple[Fact, ...]:
     place = MustCite(
         path=symbol.path,
         line=symbol.definition.line,
@@ -141,7 +141,7 @@ def _definition(symbol: Symbol) -> tuple[Fact, ...]:
     return (Fact(says=says, terms=terms, cites=(place,)),)
 
 
-def _calls(symbol: Symbol, spots: Sequence[Spot]) -> tuple[Fact, ...]:
+def _calls(symbol: FunctionWithCalls, spots: Sequence[Spot]) -> tuple[Fact, ...]:
     facts = []
     for some in grouped(spots):
         first = some[0]
@@ -206,7 +206,7 @@ def proposal(  # noqa: PLR0913 - the parts of one question
     left: tuple[str, str],
     about: str,
     checks: Iterable[Check],
-) -> Proposal:
+) -> StepDraft:
     """Of criteria that the tree proves, and one that is left to write."""
     criteria = {
         key: Criterion(weight=weight, question=question, facts=facts)
@@ -221,7 +221,7 @@ def proposal(  # noqa: PLR0913 - the parts of one question
     places = places_of(facts)
     step = Step(name=name, prompt=prompt, checks=tuple(checks), must_cite=places)
     bullets = "".join(f"- {quoted(fact)}\n" for fact in facts)
-    return Proposal(
+    return StepDraft(
         step=step,
         rubric=RubricStep(name=name, criteria=criteria),
         reference=f"{bullets}\n{TO_WRITE}: {rest_of_it}\n",

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from runner.authoring.drafting.questions import TO_WRITE, Proposal
+from runner.authoring.drafting.questions import TO_WRITE, StepDraft
 from runner.records import GitSource, Record, Rubric, Scenario, parse_yaml
 from runner.records.run_store import write_whole
 from runner.support.errors import Problem
@@ -26,20 +26,20 @@ _TITLES = {"c": "C", "cpp": "C++", "c_sharp": "C#"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
+class ScenarioDraft:
     """A scenario before it is written."""
 
     id: str
     source: GitSource
     language: str
-    proposals: Sequence[Proposal]
+    proposals: Sequence[StepDraft]
     origin: str
     """What it was proposed from: the tree, or a commit."""
     notes: Sequence[str] = ()
     """What a reader of scenario.yaml has to know."""
 
 
-def write_draft(folder: Path, draft: Draft) -> None:
+def write_draft(folder: Path, draft: ScenarioDraft) -> None:
     """scenario.yaml, rubric.yaml and reference/, each read again before it is written."""
     scenario, rubric = _scenario_text(draft), _rubric_text(draft)
     parse_yaml(scenario, Scenario, where="scenario.yaml")
@@ -75,7 +75,7 @@ def _plain(line: str) -> str:
 # --- texts --------------------------------------------------------------------------------------
 
 
-def _scenario_text(draft: Draft) -> str:
+def _scenario_text(draft: ScenarioDraft) -> str:
     unreviewed = (
         f"proposed from {draft.origin} by `fairtrial scenario new`, and read by nobody since"
     )
@@ -104,17 +104,17 @@ def _budget(steps: int) -> dict[str, int]:
     return {name: most * max(steps, 2) for name, most in _STEP_BUDGET.items()}
 
 
-def _title(draft: Draft) -> str:
+def _title(draft: ScenarioDraft) -> str:
     title = "; ".join(_asked(it) for it in draft.proposals)
     return title[:1].upper() + title[1:]
 
 
-def _asked(proposal: Proposal) -> str:
+def _asked(proposal: StepDraft) -> str:
     """`who calls Shop.open` of `who calls Shop.open (shop.rb:3): 4 functions in 3 files`."""
     return re.split(r" \(|: ", proposal.about)[0]
 
 
-def _step_lines(proposal: Proposal) -> Iterator[str]:
+def _step_lines(proposal: StepDraft) -> Iterator[str]:
     step = proposal.step
     yield f"  # {proposal.about}"
     yield f"  - name: {step.name}"
@@ -127,7 +127,7 @@ def _step_lines(proposal: Proposal) -> Iterator[str]:
     yield from (f"      - {_flow(place)}" for place in step.must_cite)
 
 
-def _rubric_text(draft: Draft) -> str:
+def _rubric_text(draft: ScenarioDraft) -> str:
     lines = [
         "# The facts here are proven by the parse; those of criteria without any are yours. A fact",
         "# is `says`, groups of alternative `terms`, and in `cites` the place that proves it:",
@@ -143,7 +143,7 @@ def _rubric_text(draft: Draft) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _criteria_lines(proposal: Proposal) -> Iterator[str]:
+def _criteria_lines(proposal: StepDraft) -> Iterator[str]:
     yield f"  - name: {proposal.rubric.name}"
     yield "    criteria:"
     for name, criterion in proposal.rubric.criteria.items():

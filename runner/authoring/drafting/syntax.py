@@ -16,7 +16,7 @@ from runner.grounding.grammars import grammar, language_of
 from runner.grounding.outlines import Definition, Outline, outline_of
 from runner.grounding.symbols import SourceFile
 
-Kind = Literal["function", "prototype", "class", "import", "other"]
+DefinitionKind = Literal["function", "prototype", "class", "import", "other"]
 """Of a definition."""
 _FUNCTIONS = frozenset(
     """
@@ -58,7 +58,7 @@ _TEST_MARK = re.compile(
 )
 
 
-class Use(NamedTuple):
+class NameUse(NamedTuple):
     """A name at one place."""
 
     at: int
@@ -89,7 +89,7 @@ class Parsed:
     def functions(self) -> tuple[Definition, ...]:
         return tuple(it for it in self.outline.definitions if self.kind(it) == "function")
 
-    def kind(self, definition: Definition) -> Kind:
+    def kind(self, definition: Definition) -> DefinitionKind:
         """What is defined there."""
         node = self._node(definition.at, definition.name)
         above = node.parent if node else None
@@ -118,7 +118,7 @@ class Parsed:
             and (self._text(value).startswith("require("))
         )
 
-    def uses(self, name: str) -> list[Use]:
+    def uses(self, name: str) -> list[NameUse]:
         """Every place where the name is code."""
         defined = {it.at: it for it in self.outline.named(name)}
         found = []
@@ -126,7 +126,7 @@ class Parsed:
             if not self.outline.is_mute(at):
                 found.append(self._use(at, name, defined.get(at)))
             elif self._is_meant_in_string(at, name):
-                found.append(Use(at, self.file.occurrences.line(at), "other"))
+                found.append(NameUse(at, self.file.occurrences.line(at), "other"))
         return found
 
     def _is_meant_in_string(self, at: int, name: str) -> bool:
@@ -150,20 +150,20 @@ class Parsed:
         left = above.child_by_field_name("left") if above else None
         return left is not None and self._text(left) == "__all__"
 
-    def _use(self, at: int, name: str, definition: Definition | None) -> Use:
+    def _use(self, at: int, name: str, definition: Definition | None) -> NameUse:
         line = self.file.occurrences.line(at)
         if definition is not None:
             kind = self.kind(definition)
-            return Use(at, line, "import" if kind == "import" else "definition")
+            return NameUse(at, line, "import" if kind == "import" else "definition")
         node = self._node(at, name)
         if node is None or self.outline.is_broken(line, line):
-            return Use(at, line, "other")
+            return NameUse(at, line, "other")
         if self._is_imported(node):
-            return Use(at, line, "import")
+            return NameUse(at, line, "import")
         receiver = self._receiver(node)
         if receiver is None:
-            return Use(at, line, "other")
-        return Use(at, line, "call", receiver, self.function_at(line))
+            return NameUse(at, line, "other")
+        return NameUse(at, line, "call", receiver, self.function_at(line))
 
     def function_at(self, line: int) -> Definition | None:
         """The innermost around a line; a decorator stands before its function, not in it."""

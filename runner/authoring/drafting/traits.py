@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import tree_sitter
 
-from runner.authoring.drafting.families import FEWEST, MOST, Family, Member, spread
+from runner.authoring.drafting.families import FEWEST, MOST, ClassMember, Family, spread
 from runner.authoring.drafting.syntax import Parsed
-from runner.authoring.drafting.tree import ASIDE, TEST_PATH, Tree
+from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH, Tree
 
 _BODIES = frozenset(("source_file", "mod_item", "declaration_list"))
 _METHODS = frozenset(("function_item", "function_signature_item"))
@@ -26,7 +26,7 @@ _SHORTEST = 2
 """A type of one letter is a parameter: `impl<T> Draw for T`."""
 
 
-class _Block(NamedTuple):
+class _TraitBlock(NamedTuple):
     """A trait, or an implementation of one."""
 
     parsed: Parsed
@@ -50,7 +50,7 @@ def trait_families(tree: Tree) -> list[Family]:
     return spread(found)
 
 
-def _families(trait: _Block, blocks: Sequence[_Block]) -> Iterator[Family]:
+def _families(trait: _TraitBlock, blocks: Sequence[_TraitBlock]) -> Iterator[Family]:
     for name, base in _methods(trait).items():
         members = [own[name] for it in blocks if name in (own := _methods(it))]
         if FEWEST <= len(members) + 1 <= MOST and len(name) > 3:
@@ -58,13 +58,13 @@ def _families(trait: _Block, blocks: Sequence[_Block]) -> Iterator[Family]:
             yield Family(base=trait.name, name=name, members=(base, *under), of="types", joint="::")
 
 
-def _methods(block: _Block) -> dict[str, Member]:
+def _methods(block: _TraitBlock) -> dict[str, ClassMember]:
     body = block.node.child_by_field_name("body")
     found = {}
     for node in body.named_children if body else ():
         name = node.child_by_field_name("name")
         if node.type in _METHODS and name is not None:
-            found[_text(name)] = Member(
+            found[_text(name)] = ClassMember(
                 owner=block.name,
                 path=block.parsed.path,
                 line=name.start_point[0] + 1,
@@ -83,7 +83,7 @@ def _is_expanded(node: tree_sitter.Node) -> bool:
     return False
 
 
-def _may_lack(code: Sequence[bytes], trait: str, blocks: Sequence[_Block]) -> bool:
+def _may_lack(code: Sequence[bytes], trait: str, blocks: Sequence[_TraitBlock]) -> bool:
     """Is there an implementation that only a macro makes, under another name, or of a namesake?"""
     named = Counter(it.name for it in blocks if not it.in_tests)
     if any(many > 1 or len(name) < _SHORTEST for name, many in named.items()):
@@ -101,20 +101,20 @@ def _may_lack(code: Sequence[bytes], trait: str, blocks: Sequence[_Block]) -> bo
 # --- reading --------------------------------------------------------------------------------
 
 
-def _read(tree: Tree) -> tuple[dict[str, list[_Block]], dict[str, list[_Block]]]:
+def _read(tree: Tree) -> tuple[dict[str, list[_TraitBlock]], dict[str, list[_TraitBlock]]]:
     """Traits by name, and the blocks that implement one by the name of the trait."""
-    traits: dict[str, list[_Block]] = defaultdict(list)
-    blocks: dict[str, list[_Block]] = defaultdict(list)
+    traits: dict[str, list[_TraitBlock]] = defaultdict(list)
+    blocks: dict[str, list[_TraitBlock]] = defaultdict(list)
     for parsed in _rust(tree):
-        aside = bool(TEST_PATH.search(parsed.path) or ASIDE.search(parsed.path))
+        aside = bool(TEST_PATH.search(parsed.path) or ASIDE_FOLDERS.search(parsed.path))
         for node, in_tests in _items(parsed.root, aside):
             trait = _name_of(node.child_by_field_name("trait"))
             if node.type == "trait_item":
                 name = _name_of(node.child_by_field_name("name"))
-                traits[name].append(_Block(parsed, node, name, in_tests))
+                traits[name].append(_TraitBlock(parsed, node, name, in_tests))
             elif trait:
                 name = _name_of(node.child_by_field_name("type"))
-                blocks[trait].append(_Block(parsed, node, name, in_tests))
+                blocks[trait].append(_TraitBlock(parsed, node, name, in_tests))
     return traits, blocks
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from runner.authoring.drafting.doubts import doubt_of
-from runner.authoring.drafting.syntax import Parsed, Use, parse
+from runner.authoring.drafting.syntax import NameUse, Parsed, parse
 from runner.grounding.commit_files import GitFiles
 from runner.grounding.outlines import LARGEST_BYTES, Definition
 from runner.grounding.word_lists import BUILTINS
@@ -23,7 +23,7 @@ TEST_PATH = re.compile(
     r"(?:^|/)(?:tests?|testing|specs?|__tests__|testdata|fixtures?|androidTest|\w+[Tt]est)/|"
     r"(?:^|/)test_[^/]*$|_(?:test|spec)\.\w+$|\.(?:test|spec)\.\w+$|Tests?\.\w+$|(?:^|/)conftest\.py$"
 )
-ASIDE = re.compile(
+ASIDE_FOLDERS = re.compile(
     r"(?:^|/)(?:vendor|node_modules|third_party|thirdparty|deps|dist|build|examples?|samples?|docs?|"
     r"benchmarks?|bench|generated|gen|migrations|scripts|tools)/|\.min\.js$|\.pb\.|_pb2|\.g\.|\.d\.ts$"
 )
@@ -57,7 +57,7 @@ class Spot:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Symbol:
+class FunctionWithCalls:
     """A function defined once, and every place that surely calls it."""
 
     name: str
@@ -112,7 +112,7 @@ class Tree:
         """That most of the code outside of tests is in, by bytes."""
         sizes: Counter[str] = Counter()
         for path, parsed in self.code.items():
-            if not TEST_PATH.search(path) and not ASIDE.search(path):
+            if not TEST_PATH.search(path) and not ASIDE_FOLDERS.search(path):
                 sizes[parsed.language] += len(parsed.source)
         return sizes.most_common(1)[0][0] if sizes else "text"
 
@@ -135,7 +135,7 @@ class Tree:
                     found[name].append(path)
         return dict(found)
 
-    def symbol(self, name: str) -> Symbol | str:
+    def symbol(self, name: str) -> FunctionWithCalls | str:
         """All that is proven of a name; or why nothing is."""
         places = self.definitions.get(name, [])
         kinds = [(self.code[path].kind(it), path, it) for path, it in places]
@@ -151,7 +151,7 @@ class Tree:
         calls = self._all_calls(path, definition)
         if isinstance(calls, str):
             return calls
-        return Symbol(
+        return FunctionWithCalls(
             name=name,
             owner=definition.owners[-1] if definition.owners else "",
             path=path,
@@ -200,7 +200,7 @@ def _kin(parsed: Parsed) -> str:
     return _KIN.get(parsed.language, parsed.language)
 
 
-def _spot(parsed: Parsed, use: Use) -> Spot:
+def _spot(parsed: Parsed, use: NameUse) -> Spot:
     path, is_test = parsed.path, bool(TEST_PATH.search(parsed.path))
     around = use.inside
     if around is None:
@@ -216,5 +216,5 @@ def _spot(parsed: Parsed, use: Use) -> Spot:
     )
 
 
-def is_telling(name: str) -> bool:
+def is_telling_name(name: str) -> bool:
     return len(name) >= 5 and not name.startswith("__") and name not in BUILTINS

@@ -18,7 +18,7 @@ from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.session import McpResult, ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.servers.definition_rules import PLACES, fill_call, private_in_cell
+from runner.servers.definition_rules import PLACEHOLDERS, fill_call, private_in_cell
 from runner.servers.examine import open_server
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Stand:
             async with self._session() as session:
                 limit_sec = self.server.spec.call_timeout_sec
                 wanted = McpCall(tool=tool, arguments=dict(arguments))
-                filled = fill_call(wanted, PLACES, session.answers)
+                filled = fill_call(wanted, PLACEHOLDERS, session.answers)
                 return await session.call(tool, filled, timeout_sec=limit_sec)
 
         return asyncio.run(answered())

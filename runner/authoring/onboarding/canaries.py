@@ -12,9 +12,9 @@ from typing import Any
 
 import mcp_types
 
-from runner.authoring.onboarding.evidence import Evidence, evidence_in
+from runner.authoring.onboarding.evidence import CanaryEvidence, evidence_in
 from runner.authoring.onboarding.programs import Ran
-from runner.authoring.onboarding.targets import Symbol
+from runner.authoring.onboarding.targets import TargetSymbol
 from runner.authoring.onboarding.tool_roles import for_looking
 from runner.records import Canary, McpCall
 from runner.sandbox.cell_layout import STATE, WORKSPACE
@@ -26,7 +26,7 @@ from runner.servers.example_arguments import (
     handles_in,
     said_of_itself,
 )
-from runner.servers.tool_answers import Answers
+from runner.servers.tool_answers import ToolAnswers
 
 CALL_SEC = 30
 PASSES_NEEDED = 3
@@ -41,8 +41,8 @@ ERRORS = 3
 @dataclass(frozen=True, kw_only=True)
 class FoundCanary:
     call: McpCall
-    symbol: Symbol
-    evidence: Evidence
+    symbol: TargetSymbol
+    evidence: CanaryEvidence
     wall_sec: float
     waited_sec: float = 0.0
     """For an index, before it answered."""
@@ -62,7 +62,7 @@ class FoundCanary:
 
 
 @dataclass
-class Search:
+class CanarySearch:
     """What was called, and what came: for the person, if nothing is found."""
 
     calls: int = 0
@@ -106,10 +106,10 @@ class Search:
         """Tool and answer, of answers so short that they may say what is to be called first."""
         return [(tool, text) for (tool, _), text in self.answered if len(text) <= _SHORT_CHARS]
 
-    def learn(self, answers: Answers) -> None:
+    def learn(self, answers: ToolAnswers) -> None:
         self.handles.update(handles_in(answers))
 
-    def told_before(self, tool: str, arguments: Mapping[str, Any], symbol: Symbol) -> str:
+    def told_before(self, tool: str, arguments: Mapping[str, Any], symbol: TargetSymbol) -> str:
         """What the session has heard already, for a call that asks about nothing.
 
         A log or a history shows what was asked, and what was answered: in another session neither.
@@ -138,9 +138,9 @@ class Search:
 
 async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     session: ServerSession,
-    symbols: Sequence[Symbol],
+    symbols: Sequence[TargetSymbol],
     paths: Collection[str],
-    search: Search,
+    search: CanarySearch,
     *,
     most: int = MOST_CALLS,
     most_sec: float = SEARCH_SEC,
@@ -189,8 +189,8 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
 
 
 def _calls_of(
-    tool: mcp_types.Tool, symbols: Sequence[Symbol], search: Search
-) -> Iterator[tuple[Symbol, dict[str, Any]]]:
+    tool: mcp_types.Tool, symbols: Sequence[TargetSymbol], search: CanarySearch
+) -> Iterator[tuple[TargetSymbol, dict[str, Any]]]:
     """Every way to ask for the first symbol, then the first way for the others."""
     for place, symbol in enumerate(symbols):
         target = Target(
@@ -211,11 +211,11 @@ def _calls_of(
 async def _try_call(
     session: ServerSession,
     call: McpCall,
-    symbol: Symbol,
+    symbol: TargetSymbol,
     paths: Collection[str],
-    search: Search,
+    search: CanarySearch,
 ) -> FoundCanary | None:
-    wanted: Evidence | None = None
+    wanted: CanaryEvidence | None = None
     wall_sec = 0.0
     for _ in range(PASSES_NEEDED):
         before = search.told_before(call.tool, call.arguments, symbol)
@@ -237,7 +237,7 @@ async def _try_call(
     return FoundCanary(call=placed, symbol=symbol, evidence=wanted, wall_sec=wall_sec)
 
 
-def with_places(arguments: Any, handles: Answers, key: str = "") -> Any:
+def with_places(arguments: Any, handles: ToolAnswers, key: str = "") -> Any:
     """As somebody would have written it: `{workspace}` for its path, `{answer.KEY}` for a handle.
 
     `key`: under which the arguments stand.

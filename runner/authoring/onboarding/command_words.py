@@ -46,11 +46,11 @@ def own_file(word: str) -> str:
     return f"{{state}}/{found[1]}" if found else ""
 
 
-def placed(word: str) -> str:
+def with_workspace(word: str) -> str:
     """With `{workspace}` where the README has a path of its author's."""
     flag, equals, value = word.partition("=")
     if equals and flag.startswith("-") and (own_file(value) or is_path(value)):
-        return f"{flag}={placed(value)}"
+        return f"{flag}={with_workspace(value)}"
     if file := own_file(word):
         return file
     if not word.startswith("-") and is_path(word):

@@ -70,7 +70,7 @@ def started_on_copy(way: Launch) -> Launch:
     return replace(way, copied=True, why=WHY)
 
 
-def is_refused(said: str) -> bool:
+def is_write_refused(said: str) -> bool:
     """Was a write beside the code refused?"""
     return re.search(rf"{REFUSES}[^\n]{{0,20}}{WORKSPACE}/", said) is not None
 

@@ -28,7 +28,9 @@ def definition_text(spec: ServerSpec, guesses: Sequence[str]) -> str:
     data: dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True)
     # By index: one that has no place fails here, where else it would be lost from the file.
     ordered = {key: data[key] for key in sorted(data, key=_ORDER.index)}
-    body = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_COLUMNS)
+    body = yaml.dump(
+        ordered, Dumper=_DefinitionDumper, sort_keys=False, allow_unicode=True, width=_COLUMNS
+    )
     return comments + body
 
 
@@ -36,7 +38,7 @@ def write_definition(folder: Path, spec: ServerSpec, guesses: Sequence[str]) -> 
     (folder / "server.yaml").write_text(definition_text(spec, guesses), encoding="utf-8")
 
 
-class _Dumper(yaml.SafeDumper):
+class _DefinitionDumper(yaml.SafeDumper):
     """Texts of several lines as blocks, lists of words on one line."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - `&id001` would puzzle a reader
@@ -53,5 +55,5 @@ def _list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=flat)
 
 
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(list, _list)
+_DefinitionDumper.add_representer(str, _text)
+_DefinitionDumper.add_representer(list, _list)

@@ -6,17 +6,17 @@ import re
 
 from runner.authoring.onboarding.installing import Candidate
 from runner.authoring.onboarding.launches import secrets_in
-from runner.authoring.onboarding.onboarding_state import Steps
+from runner.authoring.onboarding.onboarding_state import OnboardingState
 from runner.authoring.onboarding.repository_choice import files_asked_for
 from runner.authoring.onboarding.scripts import unrun_scripts
-from runner.authoring.onboarding.start_attempt import Attempt
+from runner.authoring.onboarding.start_attempt import StartAttempt
 from runner.authoring.onboarding.tool_roles import writers
 from runner.support.errors import NotReadyError, ServerError
 
 _README_CHARS = 4000
 
 
-def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
+def require_start(steps: OnboardingState, candidate: Candidate, attempt: StartAttempt) -> None:
     if not attempt.started:
         raise ServerError(
             f"it does not start: {attempt.problem}",
@@ -25,7 +25,7 @@ def require_start(steps: Steps, candidate: Candidate, attempt: Attempt) -> None:
         )
 
 
-def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyError:
+def no_canary(steps: OnboardingState, candidate: Candidate, attempt: StartAttempt) -> NotReadyError:
     count, calls = len(attempt.tools), attempt.search.calls
     none = "none that can be asked about a repository"
     if calls:
@@ -37,7 +37,7 @@ def no_canary(steps: Steps, candidate: Candidate, attempt: Attempt) -> NotReadyE
     )
 
 
-def _lacking(steps: Steps, attempt: Attempt) -> str:
+def _lacking(steps: OnboardingState, attempt: StartAttempt) -> str:
     """What it asks for that the repository has not, such as package.json."""
     lacked = files_asked_for(steps, attempt)
     if not lacked:
@@ -46,7 +46,7 @@ def _lacking(steps: Steps, attempt: Attempt) -> str:
     return f"; {label} has no {', '.join(lacked)}: --repo PATH of a repository that has"
 
 
-def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
+def _hint_to_start(candidate: Candidate, attempt: StartAttempt) -> str:
     if attempt.needs_network:
         return "a cell has no network: does an option or a variable keep it offline? --args, --env"
     if attempt.is_miswired:
@@ -67,7 +67,7 @@ def _hint_to_start(candidate: Candidate, attempt: Attempt) -> str:
     return hint
 
 
-def _why_not(attempt: Attempt) -> str:
+def _why_not(attempt: StartAttempt) -> str:
     lines = [f"\n  {failed[:300]}" for failed in list(attempt.search.failed.values())[-1:]]
     for tool, error in list(attempt.search.errors_of.items())[:3]:
         lines.append(f"\n  {tool}: {' '.join(error.split())[:160]}")

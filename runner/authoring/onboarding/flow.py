@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import time
 
-from runner.authoring.onboarding.copying import SUBSTITUTE, is_refused, started_on_copy
+from runner.authoring.onboarding.copying import SUBSTITUTE, is_write_refused, started_on_copy
 from runner.authoring.onboarding.definition_files import write_definition
 from runner.authoring.onboarding.failing import no_canary, require_start
 from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.launching import is_of_ours, started_by
-from runner.authoring.onboarding.onboarding_state import Steps, Tried
+from runner.authoring.onboarding.onboarding_state import OnboardedServer, OnboardingState
 from runner.authoring.onboarding.remedies import PROGRAMS, REPOSITORY
 from runner.authoring.onboarding.remedy_loop import mended
-from runner.authoring.onboarding.start_attempt import Attempt, Start
+from runner.authoring.onboarding.start_attempt import Start, StartAttempt
 from runner.authoring.onboarding.starts import given_canary, installed, started
 from runner.authoring.onboarding.tool_roles import said_of_all, writers
 from runner.catalog.checkout import lock
@@ -26,7 +26,7 @@ _MOST_FAILED = 2
 """Tools whose canary may fail in a fresh cell, before the server is given up."""
 
 
-def find_out(steps: Steps) -> Tried:
+def find_out(steps: OnboardingState) -> OnboardedServer:
     """Install it, find how it is started and a canary, write its definition, and prove it.
 
     Raises FairtrialError with what is missing and the option that gives it.
@@ -36,7 +36,7 @@ def find_out(steps: Steps) -> Tried:
     if _shows_nothing(steps, start.attempt):
         start = _elsewhere(steps, start)
     start, card = _proven_by_some_tool(steps, start)
-    return Tried(
+    return OnboardedServer(
         folder=steps.project,
         server=steps.name,
         scenario=steps.loaded.scenario.id,
@@ -47,7 +47,7 @@ def find_out(steps: Steps) -> Tried:
     )
 
 
-def _proven_by_some_tool(steps: Steps, start: Start) -> tuple[Start, ServerCard]:
+def _proven_by_some_tool(steps: OnboardingState, start: Start) -> tuple[Start, ServerCard]:
     """With a canary of another tool if the first fails in a cell where nothing else was asked.
 
     Raises FairtrialError if none is found, NotReadyError if the last fails too.
@@ -80,23 +80,23 @@ def _proven_by_some_tool(steps: Steps, start: Start) -> tuple[Start, ServerCard]
 def _on_copy_if_refused(start: Start, said: str) -> Launch:
     """What was refused may pass when it is asked once more: in each fresh cell it fails."""
     way = start.attempt.launch
-    if way.copied or start.candidate.image is not None or not is_refused(said):
+    if way.copied or start.candidate.image is not None or not is_write_refused(said):
         return way
     return started_on_copy(way)
 
 
-def _require_canary(steps: Steps, start: Start) -> None:
+def _require_canary(steps: OnboardingState, start: Start) -> None:
     require_start(steps, start.candidate, start.attempt)
     if _shows_nothing(steps, start.attempt):
         _keep_without_canary(steps, start.spec, start.attempt)
         raise no_canary(steps, start.candidate, start.attempt)
 
 
-def _shows_nothing(steps: Steps, attempt: Attempt) -> bool:
+def _shows_nothing(steps: OnboardingState, attempt: StartAttempt) -> bool:
     return attempt.canary is None and steps.given.canary is None
 
 
-def _elsewhere(steps: Steps, start: Start) -> Start:
+def _elsewhere(steps: OnboardingState, start: Start) -> Start:
     """On another repository, if there is one that fits it better."""
     attempt = start.attempt
     if not REPOSITORY.find(steps, attempt):
@@ -109,7 +109,7 @@ def _elsewhere(steps: Steps, start: Start) -> Start:
 # --- what was found -----------------------------------------------------------------------------
 
 
-def _keep_without_canary(steps: Steps, spec: ServerSpec, attempt: Attempt) -> None:
+def _keep_without_canary(steps: OnboardingState, spec: ServerSpec, attempt: StartAttempt) -> None:
     """So that `server tools` and `server call` show what a canary can be written from."""
     known = _started(spec, attempt)
     guesses = [*steps.guesses, "no canary was found: this one is a placeholder"]
@@ -117,7 +117,7 @@ def _keep_without_canary(steps: Steps, spec: ServerSpec, attempt: Attempt) -> No
     write_project_lock(steps.project)
 
 
-def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
+def _spec_of(steps: OnboardingState, spec: ServerSpec, attempt: StartAttempt) -> ServerSpec:
     label = steps.loaded.scenario.repository.label
     canary = given_canary(steps)
     base = 1
@@ -134,7 +134,7 @@ def _spec_of(steps: Steps, spec: ServerSpec, attempt: Attempt) -> ServerSpec:
     return _started(spec, attempt).model_copy(update={"canaries": (canary,), "line_base": base})
 
 
-def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
+def _started(spec: ServerSpec, attempt: StartAttempt) -> ServerSpec:
     """As the attempt started it."""
     update: dict[str, object] = {"private": attempt.private, "warm_up": attempt.warm_up}
     if attempt.launch.copied:
@@ -142,7 +142,7 @@ def _started(spec: ServerSpec, attempt: Attempt) -> ServerSpec:
     return started_by(spec, attempt.launch).model_copy(update=update)
 
 
-def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
+def _say_the_rest(steps: OnboardingState, attempt: StartAttempt) -> None:
     launch = attempt.launch
     if launch.why != "given" and launch != Launch(why=launch.why):
         steps.guess(f"started with {launch}", "--args '…'")
@@ -161,7 +161,7 @@ def _say_the_rest(steps: Steps, attempt: Attempt) -> None:
         steps.say(f"  tools that write, which nothing here may do: {', '.join(written)}")
 
 
-def _proven(steps: Steps) -> ServerCard:
+def _proven(steps: OnboardingState) -> ServerCard:
     """The definition as it was written, in a cell of its own. Raises NotReadyError."""
     steps.say("3/6 proving the definition in a fresh cell")
     write_project_lock(steps.project)

@@ -12,14 +12,14 @@ from typing import Literal
 from runner.authoring.onboarding.shell_lines import named_in
 from runner.records import Python
 from runner.sandbox.builder import BuilderSpec, open_builder
-from runner.sandbox.cell_layout import PATH, SERVER
+from runner.sandbox.cell_layout import PATH, SERVER_USER
 from runner.sandbox.engine import Engine, engine_faults
 from runner.servers.lock_checks import plain_name
 from runner.support.errors import FairtrialError, SandboxError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Installed:
+class InstalledPackage:
     """One package in a filled volume, or one that was written down from a folder."""
 
     name: str
@@ -70,11 +70,11 @@ class Installed:
 
 def look_into(
     engine: Engine, volume: str, image: str, kind: Literal["npm", "pypi"], name: str
-) -> Installed:
+) -> InstalledPackage:
     """Read the package's own files in the volume. Raises SandboxError."""
     source = resources.files(__package__).joinpath("probe.py.txt").read_text(encoding="utf-8")
     command = ["python3", "-I", "-c", source, kind, name]
-    spec = BuilderSpec(image=image, command=command, user=SERVER, volume=volume)
+    spec = BuilderSpec(image=image, command=command, user=SERVER_USER, volume=volume)
     failure = f"cannot read what {name} says of itself"
     with engine_faults(failure), open_builder(engine, spec) as builder:
         exit_code = builder.run()
@@ -88,7 +88,9 @@ def look_into(
     except (ValueError, KeyError, AttributeError) as error:
         raise SandboxError(f"{failure} (exit {exit_code}): {said}", where=volume) from error
     env = _environment(kind)
-    return Installed(name=name, entries=entries, spare=spare, extras=extras, env=env, **about)
+    return InstalledPackage(
+        name=name, entries=entries, spare=spare, extras=extras, env=env, **about
+    )
 
 
 def _environment(kind: str) -> dict[str, str]:
@@ -98,7 +100,7 @@ def _environment(kind: str) -> dict[str, str]:
     return {"PYTHONPATH": "{install}/python", "PATH": f"{{install}}/python/bin:{PATH}"}
 
 
-def choose_entry(installed: Installed, asked: str) -> str:
+def choose_entry(installed: InstalledPackage, asked: str) -> str:
     """The entry point's name. Raises SeveralEntries if nobody can tell which."""
     entries = installed.entries
     if asked:
@@ -119,7 +121,7 @@ def choose_entry(installed: Installed, asked: str) -> str:
     return fit[0]
 
 
-def _fit(installed: Installed) -> list[str]:
+def _fit(installed: InstalledPackage) -> list[str]:
     """The only one, the one about MCP, a client's by the README, a server, or the package's own.
 
     Then what its README lets serve.

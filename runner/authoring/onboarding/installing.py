@@ -11,12 +11,18 @@ from pathlib import Path
 from typing import Literal
 
 from runner.authoring.onboarding.fetched import Supply, programs_of, supplies
-from runner.authoring.onboarding.installed import Installed, look_into
+from runner.authoring.onboarding.installed import InstalledPackage, look_into
 from runner.authoring.onboarding.local_server import copied_command, copied_folder
 from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for
 from runner.authoring.onboarding.published_images import DockerImage, described, pinned
 from runner.authoring.onboarding.scripts import allowed, require_scripts
-from runner.authoring.onboarding.server_source import Asked, Command, Local, Npm, Pypi
+from runner.authoring.onboarding.server_source import (
+    Command,
+    LocalPath,
+    NpmPackage,
+    PypiPackage,
+    ServerSource,
+)
 from runner.authoring.onboarding.with_packages import environment, of_registry
 from runner.catalog.catalog import LoadedServer
 from runner.protocols import Log
@@ -61,7 +67,7 @@ class Candidate:
     """A server that is installed, and not yet started."""
 
     folder: Path
-    installed: Installed
+    installed: InstalledPackage
     files: Mapping[str, str]
     """Under {install}: its own, or what starts its package's tools."""
     image: str | None = None
@@ -77,7 +83,9 @@ class Candidate:
         return supplies(self.folder)
 
 
-def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+def install(
+    asked: ServerSource, name: str, folder: Path, bench: Workbench, *, before: str
+) -> Candidate:
     """Lock it, fill its volume, and read what it says of itself.
 
     Raises SourceError or ServerError if it cannot be locked or installed.
@@ -88,14 +96,16 @@ def install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: 
     return replace(candidate, installed=replace(found, env=env))
 
 
-def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+def _install(
+    asked: ServerSource, name: str, folder: Path, bench: Workbench, *, before: str
+) -> Candidate:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    if isinstance(asked, Npm):
+    if isinstance(asked, NpmPackage):
         bench.locker.lock_npm(asked, folder, before=before)
         require_scripts(folder, asked.scripts)
         return _from_registry("npm", asked.name, name, folder, bench)
-    if isinstance(asked, Pypi):
+    if isinstance(asked, PypiPackage):
         return _from_pypi(asked, name, folder, bench, before=before)
     if isinstance(asked, DockerImage):
         image = pinned(asked, bench.engine, bench.log)
@@ -106,7 +116,9 @@ def _install(asked: Asked, name: str, folder: Path, bench: Workbench, *, before:
     return _from_folder(asked, folder, bench, before=before)
 
 
-def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+def _from_pypi(
+    asked: PypiPackage, name: str, folder: Path, bench: Workbench, *, before: str
+) -> Candidate:
     """With the extra that makes it a server, if it has one and none was asked for."""
     python = bench.locker.lock_pypi(asked, folder, before=before)
     candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
@@ -119,12 +131,14 @@ def _from_pypi(asked: Pypi, name: str, folder: Path, bench: Workbench, *, before
     return replace(candidate, extra=extra)
 
 
-def copied_candidate(folder: Path, installed: Installed, files: Mapping[str, str]) -> Candidate:
+def copied_candidate(
+    folder: Path, installed: InstalledPackage, files: Mapping[str, str]
+) -> Candidate:
     pinned = "its files are copied as they are now; no registry could bring them again"
     return Candidate(folder=folder, installed=installed, files=files, unpinned=pinned)
 
 
-def _from_folder(asked: Local, folder: Path, bench: Workbench, *, before: str) -> Candidate:
+def _from_folder(asked: LocalPath, folder: Path, bench: Workbench, *, before: str) -> Candidate:
     copied = copied_folder(asked.path)
     pythons = pythons_for(copied.requires_python)
     python = pythons[0]
@@ -153,7 +167,9 @@ def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
 ) -> Candidate:
     version = locked_version(folder, package)
     files = programs_of(folder)
-    spec = draft(name, Installed(name=package, version=version, entries={}, python=python), files)
+    spec = draft(
+        name, InstalledPackage(name=package, version=version, entries={}, python=python), files
+    )
     volume = bench.volume(spec, folder)
     installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
     return Candidate(folder=folder, installed=replace(installed, python=python), files=files)
@@ -171,7 +187,7 @@ def offline_variables(folder: Path) -> dict[str, str]:
 
 
 def draft(
-    name: str, installed: Installed, files: Mapping[str, str], image: str | None = None
+    name: str, installed: InstalledPackage, files: Mapping[str, str], image: str | None = None
 ) -> ServerSpec:
     """A definition with everything but how it is started, and what proves it alive."""
     return ServerSpec(

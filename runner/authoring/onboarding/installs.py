@@ -7,25 +7,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding import missing, scripts, with_packages
-from runner.authoring.onboarding.onboarding_state import Given, Steps
-from runner.authoring.onboarding.server_source import Asked, Npm, Pypi
+from runner.authoring.onboarding.onboarding_state import OnboardingState, Overrides
+from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage, ServerSource
 
 if TYPE_CHECKING:
-    from runner.authoring.onboarding.start_attempt import Attempt, Start
+    from runner.authoring.onboarding.start_attempt import Start, StartAttempt
 
 _OTHER_ENTRIES = 3
 
 
-def _shows_no_less(before: Attempt, now: Attempt) -> bool:
+def _shows_no_less(before: StartAttempt, now: StartAttempt) -> bool:
     """Else it was asked for more than it can do with what it got."""
     return before.canary is None or now.canary is not None
 
 
-def _starts_or_says_what_it_lacks(_before: Attempt, now: Attempt) -> bool:
+def _starts_or_says_what_it_lacks(_before: StartAttempt, now: StartAttempt) -> bool:
     return now.started or now.is_broken
 
 
-def _shows_or_starts_at_last(before: Attempt, now: Attempt) -> bool:
+def _shows_or_starts_at_last(before: StartAttempt, now: StartAttempt) -> bool:
     return now.canary is not None or (now.started and not before.started)
 
 
@@ -33,20 +33,20 @@ def _shows_or_starts_at_last(before: Attempt, now: Attempt) -> bool:
 class Change:
     """What is otherwise the next time that it is started, and how that is told."""
 
-    asked: Asked | None = None
+    asked: ServerSource | None = None
     """Installed anew, as this."""
-    given: Given | None = None
+    given: Overrides | None = None
     told: str = ""
     """Before it is tried."""
     guess: str
     """Where it is kept."""
     option: str
     """By which a person chooses otherwise."""
-    keeps: Callable[[Attempt, Attempt], bool] = _shows_no_less
+    keeps: Callable[[StartAttempt, StartAttempt], bool] = _shows_no_less
     """By how far it went before, and how far it goes now."""
 
 
-def over_http(steps: Steps, start: Start) -> list[Change]:
+def over_http(steps: OnboardingState, start: Start) -> list[Change]:
     attempt = start.attempt
     if not attempt.listens or attempt.started or steps.given.http is not None:
         return []
@@ -55,7 +55,7 @@ def over_http(steps: Steps, start: Start) -> list[Change]:
     return [Change(given=given, guess=guess, option="--http PORT[/PATH]")]
 
 
-def install_scripts(steps: Steps, start: Start) -> list[Change]:
+def install_scripts(steps: OnboardingState, start: Start) -> list[Change]:
     """Those that would have made what it says it lacks."""
     attempt, folder = start.attempt, start.candidate.folder
     asked = scripts.with_scripts(steps.asked, folder, attempt.complaints)
@@ -72,10 +72,10 @@ def install_scripts(steps: Steps, start: Start) -> list[Change]:
     return [change]
 
 
-def missing_package(steps: Steps, start: Start) -> list[Change]:
+def missing_package(steps: OnboardingState, start: Start) -> list[Change]:
     """One that it says it lacks, when it starts or when it is asked."""
     attempt = start.attempt
-    if attempt.canary is not None or not isinstance(steps.asked, (Npm, Pypi)):
+    if attempt.canary is not None or not isinstance(steps.asked, (NpmPackage, PypiPackage)):
         return []
     said = attempt.problem
     if attempt.started:
@@ -94,7 +94,7 @@ def missing_package(steps: Steps, start: Start) -> list[Change]:
     return [change]
 
 
-def other_entries(steps: Steps, start: Start) -> list[Change]:
+def other_entries(steps: OnboardingState, start: Start) -> list[Change]:
     """Others of its programs: the one that was chosen may be no server."""
     attempt, commands = start.attempt, start.candidate.installed.commands
     is_hopeless = attempt.is_hopeless and not attempt.is_miswired
@@ -113,7 +113,7 @@ def other_entries(steps: Steps, start: Start) -> list[Change]:
     ]
 
 
-def program(steps: Steps, start: Start) -> list[Change]:
+def program(steps: OnboardingState, start: Start) -> list[Change]:
     """One that it runs and does not bring."""
     readme, language = start.candidate.installed.readme, steps.loaded.scenario.language
     said = start.attempt.complaints_now
@@ -131,11 +131,11 @@ def program(steps: Steps, start: Start) -> list[Change]:
     return [change]
 
 
-def as_of_its_release(steps: Steps, start: Start) -> list[Change]:
+def as_of_its_release(steps: OnboardingState, start: Start) -> list[Change]:
     """The packages of that day: newer ones may have broken it."""
     asked, given = steps.asked, steps.given
     is_fit = start.attempt.may_be_too_old and not given.before
-    if not is_fit or not isinstance(asked, (Npm, Pypi)):
+    if not is_fit or not isinstance(asked, (NpmPackage, PypiPackage)):
         return []
     date = steps.bench.locker.released(asked, start.candidate.installed.version)
     if not date:

@@ -12,9 +12,9 @@ from runner.authoring.onboarding.command_words import (
     behind_the_program,
     is_path,
     once,
-    placed,
+    with_workspace,
 )
-from runner.authoring.onboarding.server_stderr import NO_START, plain
+from runner.authoring.onboarding.server_stderr import NO_START, without_terminal_codes
 from runner.authoring.onboarding.shell_lines import named_in, shown_in_shell
 
 SHOWN = "as its README shows"
@@ -100,7 +100,7 @@ def _shown(readme: str, names: Sequence[str]) -> Iterator[Launch]:
         args = behind_the_program(words, names)
         if args is not None:
             env = dict(_settings(_object(block["env"])))
-            yield Launch(args=once(map(placed, args)), env=env, why=SHOWN)
+            yield Launch(args=once(map(with_workspace, args)), env=env, why=SHOWN)
 
 
 def _parted(word: str) -> list[str]:
@@ -182,7 +182,7 @@ def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
 
     `behind`: the words it was started with when it said this; they stay if the usage names them.
     """
-    text = plain(text)
+    text = without_terminal_codes(text)
     flags = []
     for option in _OPTION.finditer(text):
         if not _NOT_A_PROJECT.search(option["flag"]):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from runner.authoring.onboarding import fetched
-from runner.authoring.onboarding.canaries import FoundCanary, Search
+from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary
 from runner.authoring.onboarding.copying import (
     OWN_FIRST,
     REFUSED,
@@ -31,17 +31,17 @@ from runner.authoring.onboarding.programs import (
     says_unbuilt,
 )
 from runner.authoring.onboarding.remedies import FINDERS, LAST, PROGRAM_FIRST, TOLD, Telling
-from runner.authoring.onboarding.search_context import Ground
+from runner.authoring.onboarding.search_context import SearchContext
 from runner.authoring.onboarding.server_stderr import own_words
 from runner.authoring.onboarding.setting_up import SettingUp
-from runner.authoring.onboarding.start_attempt import BREAKS_PROTOCOL, Attempt
+from runner.authoring.onboarding.start_attempt import BREAKS_PROTOCOL, StartAttempt
 from runner.records import ServerSpec, WarmUp
 from runner.sandbox.cell_layout import WORKSPACE
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
-from runner.sandbox.tree_volume import ensure_lent
+from runner.sandbox.tree_volume import ensure_tree_volumes
 from runner.servers.definition_rules import launch, private_in_cell
 from runner.servers.examine import network_attempts, run_shell_steps, start_server, warm_up_call
 from runner.support.errors import ServerError
@@ -72,11 +72,11 @@ _PLACE = re.compile(rf"{WORKSPACE}/([^\s'\"`:,)\]\\]+)")
 
 
 async def attempt_at(
-    ground: Ground, spec: ServerSpec, way: Launch, private: tuple[str, ...]
-) -> Attempt:
+    ground: SearchContext, spec: ServerSpec, way: Launch, private: tuple[str, ...]
+) -> StartAttempt:
     spec = with_copy(spec.model_copy(update={"private": private}), way)
     if spec.image is not None and private not in ground.lent:
-        await asyncio.to_thread(ensure_lent, ground.engine, ground.image, private)
+        await asyncio.to_thread(ensure_tree_volumes, ground.engine, ground.image, private)
         ground.lent.add(private)
     cell = ContainerSpec(
         image=ground.image,
@@ -109,19 +109,19 @@ async def attempt_at(
     )
 
 
-def _begun(ground: Ground, way: Launch, private: tuple[str, ...]) -> Attempt:
-    search = Search(deadly=ground.deadly, unasked=ground.unasked)
-    return Attempt(launch=way, private=private, search=search)
+def _begun(ground: SearchContext, way: Launch, private: tuple[str, ...]) -> StartAttempt:
+    search = CanarySearch(deadly=ground.deadly, unasked=ground.unasked)
+    return StartAttempt(launch=way, private=private, search=search)
 
 
 async def _once(
-    ground: Ground,
+    ground: SearchContext,
     container: Container,
     spec: ServerSpec,
-    attempt: Attempt,
+    attempt: StartAttempt,
     *,
     is_warm: bool = False,
-) -> Attempt:
+) -> StartAttempt:
     """`is_warm`: its shell steps were run in that container."""
     log, started = ServerLog(stderr=StderrFile(None)), started_by(spec, attempt.launch)
     try:
@@ -143,8 +143,8 @@ async def _once(
 
 
 async def _after_programs(
-    ground: Ground, container: Container, spec: ServerSpec, attempt: Attempt
-) -> Attempt:
+    ground: SearchContext, container: Container, spec: ServerSpec, attempt: StartAttempt
+) -> StartAttempt:
     """Started again after each program of its own that has to be run before it starts."""
     told_by_person = not all(map(is_of_ours, spec.warm_up))
     why = "while it is not running" if attempt.started else "as it says itself"
@@ -225,12 +225,12 @@ async def _end_if_it_listens(log: ServerLog, patience: asyncio.Timeout) -> None:
 
 
 async def _look(
-    ground: Ground,
+    ground: SearchContext,
     container: Container,
     spec: ServerSpec,
     session: ServerSession,
-    attempt: Attempt,
-) -> Attempt:
+    attempt: StartAttempt,
+) -> StartAttempt:
     search = attempt.search
     for step in spec.warm_up:
         if step.call is not None:

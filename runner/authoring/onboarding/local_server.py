@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner.authoring.onboarding.installed import Installed
+from runner.authoring.onboarding.installed import InstalledPackage
 from runner.sandbox.cell_layout import PATH
 from runner.servers.lock_checks import LOCAL
 from runner.support.errors import FairtrialError
@@ -23,7 +23,7 @@ _INTERPRETERS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node"
 
 @dataclass(frozen=True, kw_only=True)
 class Copied:
-    installed: Installed
+    installed: InstalledPackage
     files: Mapping[str, str]
     requirements: str = ""
     """For uv; empty for none."""
@@ -33,7 +33,7 @@ class Copied:
     """npm's."""
 
 
-def copied_command(words: Sequence[str], name: str) -> tuple[Installed, dict[str, str]]:
+def copied_command(words: Sequence[str], name: str) -> tuple[InstalledPackage, dict[str, str]]:
     """The files that a command names, and the command with their places in the volume.
 
     Raises FairtrialError if it names none: nothing of it would be in the sandbox.
@@ -52,7 +52,7 @@ def copied_command(words: Sequence[str], name: str) -> tuple[Installed, dict[str
     if not files:
         hint = "name a file of your own in it, or try a package: npm:NAME, pypi:NAME"
         raise FairtrialError("the command names no file of yours", where=words[0], hint=hint)
-    installed = Installed(
+    installed = InstalledPackage(
         name=name,
         version=LOCAL,
         title=f"{name}, from this machine",
@@ -88,7 +88,7 @@ def _one_file(path: Path) -> Copied:
         words = [program, path.name]
     entry = (*words[:-1], f"{{install}}/{path.name}")
     text = _text_of(path)
-    installed = Installed(
+    installed = InstalledPackage(
         name=path.stem, version=LOCAL, entries={path.stem: entry}, env={"PATH": PATH}
     )
     return Copied(installed=installed, files={path.name: text}, requirements=_inline_needs(text))
@@ -152,9 +152,9 @@ def _installed(
     name: str,
     entries: Mapping[str, tuple[str, ...]],
     env: Mapping[str, str],
-) -> Installed:
+) -> InstalledPackage:
     """As package.json and pyproject.toml say it, which use the same words for it."""
-    return Installed(
+    return InstalledPackage(
         name=name,
         version="+".join(filter(None, (str(about.get("version") or ""), LOCAL))),
         licence=str(about.get("license") or ""),

@@ -15,12 +15,12 @@ from typing import Any, get_args
 
 from runner.authoring.onboarding.fetched import GRAMMARS, OVERRIDES, also_of_pypi, packages_for
 from runner.authoring.onboarding.scripts import allowed
-from runner.authoring.onboarding.server_source import Npm, Pypi
+from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
 from runner.authoring.onboarding.with_packages import of_registry
 from runner.records import Python, load_json
 from runner.sandbox.base_build import HostTools, find_uv
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
-from runner.sandbox.cell_layout import AGENT
+from runner.sandbox.cell_layout import AGENT_USER
 from runner.sandbox.engine import Engine, engine_faults
 from runner.servers.lock_checks import plain_name
 from runner.support.errors import EngineError, SourceError
@@ -97,7 +97,7 @@ class Locker:
         # Unless told which to use, uv fetches a Python of that version from the web.
         return [*command, "--python", sys.executable, "--python-version", python]
 
-    def lock_pypi(self, asked: Pypi, folder: Path, *, before: str = "") -> Python:
+    def lock_pypi(self, asked: PypiPackage, folder: Path, *, before: str = "") -> Python:
         """And what is brought for it. Raises EngineError with uv's words, or SourceError."""
         python = self._lock_requirements(asked, folder, before)
         needed = self.lock_supplies(asked.programs, folder, python, before)
@@ -124,7 +124,7 @@ class Locker:
                 lock.write_text(locked, encoding="utf-8")
         return packages_for(lock, programs)
 
-    def _lock_requirements(self, asked: Pypi, folder: Path, before: str) -> Python:
+    def _lock_requirements(self, asked: PypiPackage, folder: Path, before: str) -> Python:
         """For the newer Python where its newest version asks for it: no user gets an older one."""
         programs = of_registry(asked.programs, "pypi")
         needs = "".join(f"{need}\n" for need in (asked.requirement, *asked.also, *programs))
@@ -148,7 +148,7 @@ class Locker:
 
     # --- npm ------------------------------------------------------------------------------------
 
-    def lock_npm(self, asked: Npm, folder: Path, *, before: str = "") -> None:
+    def lock_npm(self, asked: NpmPackage, folder: Path, *, before: str = "") -> None:
         also = (*asked.also, *of_registry(asked.programs, "npm"))
         needs = {asked.name: asked.wanted, **dict.fromkeys(also, "latest")}
         self.lock_node(needs, folder, before=before, scripts=allowed(asked.scripts))
@@ -180,9 +180,9 @@ class Locker:
         locked = self._run_npm(_json_text(given), arguments)
         (folder / "package-lock.json").write_bytes(locked)
 
-    def released(self, asked: Npm | Pypi, version: str) -> str:
+    def released(self, asked: NpmPackage | PypiPackage, version: str) -> str:
         """The day after a version came out, as 2026-05-01; empty if nobody says."""
-        if isinstance(asked, Npm):
+        if isinstance(asked, NpmPackage):
             return self._released_npm(asked.name, version)
         return self._released_pypi(asked.name, version)
 
@@ -226,7 +226,7 @@ class Locker:
         spec = BuilderSpec(
             image=self.image,
             command=["timeout", str(LOCK_LIMIT_SEC), *command],
-            user=AGENT,
+            user=AGENT_USER,
             environment={"HOME": "/tmp"},  # noqa: S108 - in a container of its own
             network=self.env,
         )
@@ -241,7 +241,7 @@ class Locker:
         spec = BuilderSpec(
             image=self.image,
             command=["timeout", str(LOCK_LIMIT_SEC), "sh", "-c", script, "npm", *arguments],
-            user=AGENT,
+            user=AGENT_USER,
             environment={"HOME": "/tmp/home"},  # noqa: S108 - in a container of its own
             network=self.env,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from runner.authoring.onboarding.server_source import Npm, Pypi
+from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
 from runner.servers.lock_checks import plain_name
 
 MOST = 3
@@ -42,9 +42,11 @@ _ANYBODYS = frozenset(
 """What packages call their own parts: in a registry, a stranger has the name."""
 
 
-def with_missing(asked: Npm | Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
+def with_missing(
+    asked: NpmPackage | PypiPackage, problem: str
+) -> tuple[NpmPackage | PypiPackage, str] | None:
     """The same with one package more, and that package in words; None if none is named."""
-    if isinstance(asked, Npm):
+    if isinstance(asked, NpmPackage):
         return _npm(asked, problem)
     if pinned := _PYTHON_PINNED.search(problem):
         # Nearer to what it was made with than every package of that day.
@@ -64,7 +66,7 @@ def tells_to_install(text: str) -> bool:
     return bool(_PYTHON_TOLD.search(text) or _NODE_TOLD.search(text))
 
 
-def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
+def _told(asked: PypiPackage, told: re.Match[str]) -> tuple[NpmPackage | PypiPackage, str] | None:
     if _plain(told["name"]) == _plain(asked.name):
         # With its extra it says so still: what that brings is not what it was written for.
         return _with_extras(asked, told["extras"]) or _with_older_sdk(asked, told)
@@ -75,19 +77,21 @@ def _told(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
     return _added(asked, f"{told['name']}{extras}")
 
 
-def _lacked(asked: Pypi, problem: str) -> tuple[Npm | Pypi, str] | None:
+def _lacked(asked: PypiPackage, problem: str) -> tuple[NpmPackage | PypiPackage, str] | None:
     found = _PYTHON_MODULE.search(problem)
     if found is None or found[1] in _ANYBODYS or found[1].startswith("_"):
         return None
     return _added(asked, _OTHER_NAMES.get(found[1], found[1].replace("_", "-")))
 
 
-def _npm(asked: Npm, problem: str) -> tuple[Npm | Pypi, str] | None:
+def _npm(asked: NpmPackage, problem: str) -> tuple[NpmPackage | PypiPackage, str] | None:
     found = _NODE_TOLD.search(problem) or _NODE_MODULE.search(problem)
     return None if found is None or found[1] in _ANYBODYS else _added(asked, found[1])
 
 
-def _added(asked: Npm | Pypi, name: str) -> tuple[Npm | Pypi, str] | None:
+def _added(
+    asked: NpmPackage | PypiPackage, name: str
+) -> tuple[NpmPackage | PypiPackage, str] | None:
     known = [one for one in asked.also if _plain(one) == _plain(name)]
     is_new = not known or (name not in known and name != _plain(name))
     if not is_new or _plain(name) == _plain(asked.name):
@@ -96,13 +100,17 @@ def _added(asked: Npm | Pypi, name: str) -> tuple[Npm | Pypi, str] | None:
     return replace(asked, also=(*others, name)), name
 
 
-def _with_extras(asked: Pypi, extras: str | None) -> tuple[Npm | Pypi, str] | None:
+def _with_extras(
+    asked: PypiPackage, extras: str | None
+) -> tuple[NpmPackage | PypiPackage, str] | None:
     if not extras or asked.extras:
         return None
     return replace(asked, extras=extras), f"{asked.name}[{extras}]"
 
 
-def _with_older_sdk(asked: Pypi, told: re.Match[str]) -> tuple[Npm | Pypi, str] | None:
+def _with_older_sdk(
+    asked: PypiPackage, told: re.Match[str]
+) -> tuple[NpmPackage | PypiPackage, str] | None:
     is_of_sdk = re.search(r"\bmcp\b", told.string, re.IGNORECASE)
     return _added(asked, "mcp<2") if is_of_sdk else None
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from runner.authoring.onboarding.targets import SHORT_BYTES, Symbol
+from runner.authoring.onboarding.targets import SHORT_BYTES, TargetSymbol
 from runner.grounding.commit_files import GitFiles
 
 WANTED = 3
@@ -18,7 +18,7 @@ _SHORTEST = 20
 """Characters of a line that no server says by chance."""
 
 
-def notes_of(files: GitFiles) -> list[Symbol]:
+def notes_of(files: GitFiles) -> list[TargetSymbol]:
     """A few, each of another file: a word that few lines have, and the line it is in."""
     paths = [path for path in files.paths() if _kind(path) < len(_KINDS) and "/." not in f"/{path}"]
     kept = sorted(paths, key=lambda path: (_kind(path), path.count("/"), path))[:MOST_FILES]
@@ -35,12 +35,14 @@ def _kind(path: str) -> int:
     return ends[0] if ends else len(_KINDS)
 
 
-def _best_of(path: str, text: str, used: Counter[str]) -> Iterator[Symbol]:
+def _best_of(path: str, text: str, used: Counter[str]) -> Iterator[TargetSymbol]:
     """The file's first line with a word that is nowhere else."""
     lines = [line.strip() for line in text.splitlines()]
     for number, line in enumerate(lines, 1):
         words = [word for word in _WORD.findall(line) if used[word.lower()] == 1]
         if words and len(line) >= _SHORTEST:
             below = [one for one in lines[number:] if len(one) >= _SHORTEST and words[0] not in one]
-            yield Symbol(name=words[0], path=path, line=number, text=line, below=tuple(below[:4]))
+            yield TargetSymbol(
+                name=words[0], path=path, line=number, text=line, below=tuple(below[:4])
+            )
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.authoring.onboarding.installing import Workbench
-from runner.authoring.onboarding.server_source import Asked
+from runner.authoring.onboarding.server_source import ServerSource
 from runner.catalog.catalog import LoadedScenario
 from runner.catalog.checkout import Checkout
 from runner.records import McpCall, ServerCard, WarmUp
@@ -16,12 +16,12 @@ from runner.records import McpCall, ServerCard, WarmUp
 DEFAULT_SCENARIO = "flask-error-handling"
 """Its repository is small: a cell takes seconds."""
 _QUESTIONS = "the questions of "
-Ask = Callable[[str, Sequence[str]], str]
+AskPerson = Callable[[str, Sequence[str]], str]
 """Puts a question to the person: (question, choices) -> the choice. Empty if nobody is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class Overrides:
     """What the person said instead of letting it be guessed."""
 
     args: tuple[str, ...] | None = None
@@ -38,7 +38,7 @@ class Given:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class OnboardedServer:
     """A server that is defined and proven."""
 
     folder: Path
@@ -52,15 +52,15 @@ class Tried:
 
 
 @dataclass(kw_only=True)
-class Steps:
+class OnboardingState:
     """One try: what it stands on, and what it has guessed so far."""
 
     checkout: Checkout
-    asked: Asked
-    given: Given
+    asked: ServerSource
+    given: Overrides
     loaded: LoadedScenario
     """The scenario whose questions are asked."""
-    ask: Ask
+    ask: AskPerson
     name: str
     """The server's, in files and reports."""
     project: Path

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from runner.authoring.onboarding.command_words import own_file
 from runner.authoring.onboarding.copying import on_copy, without_copy
-from runner.authoring.onboarding.server_stderr import NO_START, own_words, plain
+from runner.authoring.onboarding.server_stderr import NO_START, own_words, without_terminal_codes
 from runner.records import ServerSpec
-from runner.sandbox.cell_layout import SERVER, STATE, WORKSPACE
+from runner.sandbox.cell_layout import SERVER_USER, STATE, WORKSPACE
 from runner.sandbox.container import Container
-from runner.servers.definition_rules import fill
+from runner.servers.definition_rules import fill_placeholders
 from runner.servers.examine import exports
 
 SETUP_SEC = 300
@@ -37,7 +37,7 @@ async def end_of_log(container: Container, said: str) -> str:
     if named is None:
         return ""
     command = f"tail -c {_LOG_BYTES} {shlex.quote(named[0])}"
-    result = await container.shell(command, timeout_sec=_LOG_SEC, user=SERVER)
+    result = await container.shell(command, timeout_sec=_LOG_SEC, user=SERVER_USER)
     return result.output if result.exit_code == 0 else ""
 
 
@@ -59,9 +59,9 @@ class Ran:
 
 async def run_program(container: Container, spec: ServerSpec, command: str) -> Ran:
     """As the server's user, if it is a program that the server brought."""
-    there: str = fill(on_copy(command, spec))
+    there: str = fill_placeholders(on_copy(command, spec))
     script = f"{exports(spec)}{_guard(command)}{there} </dev/null"
-    result = await container.shell(script, timeout_sec=SETUP_SEC, user=SERVER)
+    result = await container.shell(script, timeout_sec=SETUP_SEC, user=SERVER_USER)
     output = result.output[-_SEEN_CHARS:]
     if result.exit_code == 0 and not result.timed_out:
         return Ran(good=True, output=output)
@@ -71,7 +71,7 @@ async def run_program(container: Container, spec: ServerSpec, command: str) -> R
     logged = await end_of_log(container, output)
     output = f"{output}\n{logged}"[-_SEEN_CHARS:]
     said = own_words(logged) or own_words(result.output)
-    said = said or plain(result.output).strip()[-_SHOWN_CHARS:]
+    said = said or without_terminal_codes(result.output).strip()[-_SHOWN_CHARS:]
     return Ran(good=False, output=output, failed=f"{command} {end}: {said or 'it says nothing'}")
 
 
@@ -93,8 +93,8 @@ def _guard(command: str) -> str:
     """
     program, _, rest = command.partition(" ")
     if program == _PYTHON:
-        return f"[ -f {shlex.quote(fill(rest.split()[0]))} ] || exit {_NOT_ITS_OWN}; "
-    place: str = fill("{install}")
+        return f"[ -f {shlex.quote(fill_placeholders(rest.split()[0]))} ] || exit {_NOT_ITS_OWN}; "
+    place: str = fill_placeholders("{install}")
     found = f'"$(command -v {shlex.quote(program)})"'
     return f"case {found} in {place}/*) ;; *) exit {_NOT_ITS_OWN};; esac; "
 

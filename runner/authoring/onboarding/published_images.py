@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.authoring.onboarding.installed import Installed
+from runner.authoring.onboarding.installed import InstalledPackage
 from runner.protocols import Log
 from runner.sandbox.engine import Engine, engine_faults
 from runner.servers.image import ServerImage, find_image, inspected, require_image
@@ -81,10 +81,10 @@ def _pull(asked: DockerImage, engine: Engine, log: Log) -> None:
         engine.images.pull(asked.text)
 
 
-def described(image: ServerImage, name: str) -> Installed:
+def described(image: ServerImage, name: str) -> InstalledPackage:
     """What its labels say of it, started as it starts itself."""
     said = {key.removeprefix(LABELS): text for key, text in image.labels.items()}
-    return Installed(
+    return InstalledPackage(
         name=image.reference.partition("@")[0],
         version=said.get("version") or image.digest[:SHORT],
         licence=said.get("licenses", ""),

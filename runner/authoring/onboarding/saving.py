@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from runner.authoring.onboarding.onboarding_state import Tried
+from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.support.errors import FairtrialError
 
 
-def save(tried: Tried, project: Path) -> Path:
+def save(tried: OnboardedServer, project: Path) -> Path:
     """Copies the server's folder; returns where it is. Raises FairtrialError if one is there."""
     source = tried.folder / "images" / "servers" / tried.server
     place = project / "images" / "servers" / tried.server

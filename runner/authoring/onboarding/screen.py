@@ -5,17 +5,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from runner.authoring.onboarding.onboarding_state import Tried
+from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.report import tables
 from runner.report.grid import clean
-from runner.report.records import Arm, Report
+from runner.report.records import ArmReport, Report
 
 WIDTH = 80
 NOTICES = 2
 _LABEL = 30
 
 
-def screen(report: Report, tried: Tried, page: str) -> str:
+def screen(report: Report, tried: OnboardedServer, page: str) -> str:
     """No line wider than 80 columns but the last: where the whole report is."""
     # Without a language model the first says it all: the judge ranks nobody either.
     most = NOTICES if report.language_model else 1
@@ -59,20 +59,20 @@ def _count(value: int | None) -> str:
     return f"{value / 1000:.1f}k" if value >= 1000 else str(value)
 
 
-def _tokens(arm: Arm) -> int | None:
+def _tokens(arm: ArmReport) -> int | None:
     """Uncached, and written: what the ratio is of."""
     if arm.costs.input_tokens is None or arm.costs.output_tokens is None:
         return None
     return arm.costs.input_tokens + arm.costs.output_tokens
 
 
-def _calls(arm: Arm) -> tuple[str, str]:
+def _calls(arm: ArmReport) -> tuple[str, str]:
     if arm.adoption is None:
         return "", ""
     return str(arm.adoption.server_calls), str(arm.adoption.server_errors)
 
 
-def _card_line(tried: Tried) -> str:
+def _card_line(tried: OnboardedServer) -> str:
     card = tried.card
     tools = f"{len(card.tools)} tool{'s' if len(card.tools) > 1 else ''}"
     parts = [

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.authoring.onboarding.fetched import GRAMMARS
-from runner.authoring.onboarding.server_source import NONE, Asked, Local, Npm
+from runner.authoring.onboarding.server_source import NONE, LocalPath, NpmPackage, ServerSource
 from runner.records import load_json
 from runner.support.errors import FairtrialError
 
@@ -34,14 +34,16 @@ LACKS = re.compile(
 _OF_PACKAGE = re.compile(r"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 
 
-def with_scripts(asked: Asked, folder: Path, texts: Iterable[str]) -> Npm | Local | None:
+def with_scripts(
+    asked: ServerSource, folder: Path, texts: Iterable[str]
+) -> NpmPackage | LocalPath | None:
     """The same with the install scripts that would have made what its complaints miss.
 
     Those of the packages that a complaint names, else of all. None if it does not complain of such
     a thing, or if no script is left to be run.
     """
     said = [text for text in texts if LACKS.search(text)]
-    if not said or not isinstance(asked, (Npm, Local)) or asked.scripts == (NONE,):
+    if not said or not isinstance(asked, (NpmPackage, LocalPath)) or asked.scripts == (NONE,):
         return None
     left = [name for name in packages_with_scripts(folder) if name not in asked.scripts]
     named = [name for text in said for name in _OF_PACKAGE.findall(text) if name in left]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runner.authoring.onboarding.launches import Launch
-from runner.authoring.onboarding.targets import Symbol
+from runner.authoring.onboarding.targets import TargetSymbol
 from runner.protocols import Log
 from runner.records import Limits
 from runner.sandbox.engine import Engine
@@ -16,7 +16,7 @@ POLLS = (5, 15, 30)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class SearchContext:
     """Where it is looked for: the engine, a repository's image, the server's volume."""
 
     engine: Engine
@@ -24,8 +24,8 @@ class Ground:
     limits: Limits
     volume: str | None
     """None for a server that is an image."""
-    symbols: tuple[Symbol, ...]
-    notes: tuple[Symbol, ...] = ()
+    symbols: tuple[TargetSymbol, ...]
+    notes: tuple[TargetSymbol, ...] = ()
     """Words of its prose, for one that reads no code."""
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""

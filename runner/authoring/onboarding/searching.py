@@ -11,11 +11,11 @@ from runner.authoring.onboarding.launches import MOST, SHOWN, USUAL, Launch
 from runner.authoring.onboarding.launching import DEADLINE_SEC, MOST_PRIVATE, attempt_at
 from runner.authoring.onboarding.over_http import is_bridged
 from runner.authoring.onboarding.remedies import FOLDER, STDIO, WAYS
-from runner.authoring.onboarding.search_context import Ground
-from runner.authoring.onboarding.start_attempt import USAGE, Attempt
+from runner.authoring.onboarding.search_context import SearchContext
+from runner.authoring.onboarding.start_attempt import USAGE, StartAttempt
 from runner.protocols import Log
 from runner.records import Canary, ServerSpec
-from runner.sandbox.cell_layout import SERVER
+from runner.sandbox.cell_layout import SERVER_USER
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.servers.definition_rules import launch
 from runner.servers.examine import exports
@@ -28,13 +28,13 @@ WHOLE_SEC = 300
 
 
 async def find_way(
-    ground: Ground,
+    ground: SearchContext,
     spec: ServerSpec,
     ways: Sequence[Launch],
     *,
     fixed: bool,
     canary: Canary | None = None,
-) -> Attempt:
+) -> StartAttempt:
     """The first way to start it with a canary; without one, the way that got furthest.
 
     `fixed`: the arguments are the person's, and no others are tried. `canary`: the person's; none
@@ -43,7 +43,7 @@ async def find_way(
     if canary is not None:
         ground = replace(ground, symbols=())
     ground = replace(ground, ways=tuple(ways))
-    best: Attempt | None = None
+    best: StartAttempt | None = None
     queue = _Queue(left=[*ways])
     give_up = time.monotonic() + WHOLE_SEC
     while (way := queue.next_way()) is not None and time.monotonic() < give_up:
@@ -88,7 +88,7 @@ class _Queue:
         self.tried.append(way)
         return way
 
-    def learn(self, ground: Ground, attempt: Attempt) -> None:
+    def learn(self, ground: SearchContext, attempt: StartAttempt) -> None:
         """What the attempt asks for, or its help shows, comes next."""
         self.seen.append(_how_far(attempt))
         asked = [way for remedy in WAYS for way in remedy.find(ground, attempt)]
@@ -98,18 +98,20 @@ class _Queue:
             self.left = [way for way in self.left if way.why != USUAL]
 
 
-async def _learned(ground: Ground, spec: ServerSpec, attempt: Attempt) -> Ground:
+async def _learned(ground: SearchContext, spec: ServerSpec, attempt: StartAttempt) -> SearchContext:
     """With its help, asked for once; an index is waited for once too."""
     if ground.help_text is None:
         ground = replace(ground, help_text=await _help_of(ground, spec))
     return replace(ground, polls=()) if attempt.warm_up else ground
 
 
-def _how_far(attempt: Attempt) -> tuple[int, int, int, str]:
+def _how_far(attempt: StartAttempt) -> tuple[int, int, int, str]:
     return (len(attempt.tools), attempt.search.calls, attempt.search.errors, attempt.problem)
 
 
-def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch]) -> list[Launch]:
+def _in_order(
+    attempt: StartAttempt, asked: Sequence[Launch], left: Sequence[Launch]
+) -> list[Launch]:
     """What a complaint asks for comes next; before it, to one that starts, what its author shows.
 
     A guessed `--allow` in front of the folder may be taken for a folder too.
@@ -121,7 +123,7 @@ def _in_order(attempt: Attempt, asked: Sequence[Launch], left: Sequence[Launch])
     return [*shown, *asked, *(way for way in left if way not in shown)]
 
 
-def _distance(attempt: Attempt) -> tuple[bool, bool, int, int, bool]:
+def _distance(attempt: StartAttempt) -> tuple[bool, bool, int, int, bool]:
     """How far it went: past its own arguments, to its tools, to answers.
 
     Of two alike the copy: a repository in another language may show what this one does not.
@@ -133,7 +135,7 @@ def _distance(attempt: Attempt) -> tuple[bool, bool, int, int, bool]:
     )  # fmt: skip
 
 
-def _say(log: Log, attempt: Attempt) -> None:
+def _say(log: Log, attempt: StartAttempt) -> None:
     if not attempt.started:
         log(f"  {attempt.launch}: did not start: {attempt.problem}")
         return
@@ -148,7 +150,7 @@ def _say(log: Log, attempt: Attempt) -> None:
         log(f"  {attempt.launch}: {tools}; {none}")
 
 
-async def _with_private(ground: Ground, spec: ServerSpec, way: Launch) -> Attempt:
+async def _with_private(ground: SearchContext, spec: ServerSpec, way: Launch) -> StartAttempt:
     """A folder that it may not write becomes its own, and it is started again."""
     private = spec.private
     attempt = await attempt_at(ground, spec, way, private)
@@ -164,7 +166,7 @@ async def _with_private(ground: Ground, spec: ServerSpec, way: Launch) -> Attemp
 # --- what its help says -------------------------------------------------------------------------
 
 
-async def _help_of(ground: Ground, spec: ServerSpec) -> str:
+async def _help_of(ground: SearchContext, spec: ServerSpec) -> str:
     """What it says to `--help`; empty for an image."""
     if spec.image is not None:
         return ""
@@ -177,5 +179,5 @@ async def _help_of(ground: Ground, spec: ServerSpec) -> str:
     argv = shlex.join(launch(spec).argv)
     command = f"{exports(spec)}{argv} --help </dev/null 2>&1 | head -c 20000"
     async with open_container(ground.engine, cell) as container:
-        result = await container.shell(command, timeout_sec=HELP_SEC, user=SERVER)
+        result = await container.shell(command, timeout_sec=HELP_SEC, user=SERVER_USER)
     return result.output

@@ -28,7 +28,7 @@ HINT = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Npm:
+class NpmPackage:
     """A package of npm's registry."""
 
     name: str
@@ -47,7 +47,7 @@ class Npm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pypi:
+class PypiPackage:
     """A package of the Python Package Index."""
 
     name: str
@@ -58,7 +58,7 @@ class Pypi:
     also: tuple[str, ...] = ()
     """Packages that it needs and does not name."""
     programs: tuple[str, ...] = ()
-    """As of Npm."""
+    """As of NpmPackage."""
 
     @property
     def requirement(self) -> str:
@@ -68,14 +68,14 @@ class Pypi:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Local:
+class LocalPath:
     """A folder with a package.json or a pyproject.toml, or one file that can be run."""
 
     path: Path
     scripts: tuple[str, ...] = ()
-    """Of npm packages that it needs, as of Npm."""
+    """Of npm packages that it needs, as of NpmPackage."""
     programs: tuple[str, ...] = ()
-    """As of Npm."""
+    """As of NpmPackage."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +85,10 @@ class Command:
     words: tuple[str, ...]
 
 
-Asked = Npm | Pypi | DockerImage | Local | Command
+ServerSource = NpmPackage | PypiPackage | DockerImage | LocalPath | Command
 
 
-def read_asked(text: str, command: tuple[str, ...]) -> Asked:
+def read_asked(text: str, command: tuple[str, ...]) -> ServerSource:
     """Raises FairtrialError if it is none of what can be tried."""
     if command:
         refuse_docker_run(command)
@@ -96,17 +96,17 @@ def read_asked(text: str, command: tuple[str, ...]) -> Asked:
     kind, colon, rest = text.partition(":")
     if colon and kind == "npm":
         found = _matched(_NPM, rest, text)
-        return Npm(name=found["name"], version=found["version"] or "")
+        return NpmPackage(name=found["name"], version=found["version"] or "")
     if colon and kind == "pypi":
         found = _matched(_PYPI, rest, text)
         extras = found["extras"] or ""
-        return Pypi(name=found["name"], version=found["version"] or "", extras=extras)
+        return PypiPackage(name=found["name"], version=found["version"] or "", extras=extras)
     if colon and kind == "docker":
         found = _matched(_IMAGE, rest, text)
         return DockerImage(name=found["name"], digest=found["digest"] or "")
     path = Path(text)
     if path.exists():
-        return Local(path=path.resolve())
+        return LocalPath(path=path.resolve())
     raise FairtrialError("there is no such file, and it names no package", where=text, hint=HINT)
 
 
@@ -118,16 +118,16 @@ def _matched(pattern: re.Pattern[str], rest: str, text: str) -> re.Match[str]:
     return found
 
 
-def slug_of(asked: Asked) -> str:
+def slug_of(asked: ServerSource) -> str:
     """The server's name in files and reports: letters, digits and hyphens."""
-    if isinstance(asked, (Npm, Pypi)):
+    if isinstance(asked, (NpmPackage, PypiPackage)):
         scope, _, words = asked.name.rpartition("/")
         # `@acme/mcp` alone would be called mcp, like a hundred others.
         if "-" not in words:
             words = f"{scope}-{words}"
     elif isinstance(asked, DockerImage):
         words = asked.repository.rpartition("/")[2]
-    elif isinstance(asked, Local):
+    elif isinstance(asked, LocalPath):
         words = asked.path.stem
     else:
         files = [word for word in asked.words if Path(word).is_file()]

@@ -46,7 +46,7 @@ LINES = 3
 CHARS = 400
 
 
-def plain(text: str) -> str:
+def without_terminal_codes(text: str) -> str:
     """Without colours, and without the boxes that are drawn around errors and lists of commands."""
     lines = [_SIDES.sub(" ", line).rstrip() for line in _ANSI.sub("", text).splitlines()]
     return "\n".join(line for line in lines if not _BORDER.match(line))
@@ -54,7 +54,7 @@ def plain(text: str) -> str:
 
 def own_words(stderr: str) -> str:
     """The last lines that say something, joined; empty if there is none."""
-    lines = plain(stderr).splitlines()
+    lines = without_terminal_codes(stderr).splitlines()
     # A line of source stands above the mark that points into it.
     sources = {place for place, line in enumerate(lines[1:]) if _MARK.match(line)}
     said = [line for place, line in enumerate(lines) if place not in sources]

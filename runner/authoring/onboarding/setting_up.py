@@ -12,8 +12,8 @@ import mcp_types
 from runner.authoring.onboarding.canaries import (
     MOST_CALLS,
     SEARCH_SEC,
+    CanarySearch,
     FoundCanary,
-    Search,
     find_canary,
     with_places,
 )
@@ -27,7 +27,7 @@ from runner.authoring.onboarding.programs import (
     runnable,
     wants_embeddings,
 )
-from runner.authoring.onboarding.search_context import Ground
+from runner.authoring.onboarding.search_context import SearchContext
 from runner.authoring.onboarding.telling import builds_index, calls_spelled, for_setup, named_by
 from runner.authoring.onboarding.tool_roles import finds
 from runner.records import McpCall, ServerSpec, WarmUp
@@ -35,7 +35,7 @@ from runner.sandbox.cell_layout import WORKSPACE
 from runner.sandbox.container import Container
 from runner.sandbox.session import ServerSession
 from runner.servers.example_arguments import Target, arguments_for, said_of_itself
-from runner.servers.tool_answers import answers_in, is_refusal, says_busy, says_no
+from runner.servers.tool_answers import is_refusal, says_busy, says_no, values_in_answer
 
 CALLS_ABOUT_NOTES = 24
 _LONGER = (60.0, 60.0, 60.0)
@@ -47,11 +47,11 @@ _LAST_ANSWERS = 20
 class SettingUp:
     """A started server that shows nothing yet, and what it was told so far."""
 
-    ground: Ground
+    ground: SearchContext
     container: Container
     spec: ServerSpec
     session: ServerSession
-    search: Search
+    search: CanarySearch
     warm_up: list[WarmUp] = field(default_factory=list)
 
     @property
@@ -208,7 +208,7 @@ class SettingUp:
         self.search.note(tool, result, arguments)
         is_good = not (result.is_error or is_refusal(result.text) or says_no(result.text))
         if is_good:
-            self.search.learn(answers_in(result.text, result.structured))
+            self.search.learn(values_in_answer(result.text, result.structured))
         return is_good
 
     async def _run(self, command: str, why: str) -> bool:

@@ -11,11 +11,11 @@ from runner.authoring.onboarding.command_words import (
     behind_the_program,
     is_path,
     once,
-    placed,
     variables_in,
+    with_workspace,
 )
 
-Way = tuple[tuple[str, ...], dict[str, str]]
+CommandAndEnv = tuple[tuple[str, ...], dict[str, str]]
 """What stands behind the program, and its environment."""
 _RUNNERS = frozenset(
     "npx bunx uvx uv pipx node python python3 bun deno claude codex gemini".split()
@@ -26,9 +26,9 @@ _NOT_HERE = re.compile(r"[|<>;&`$]|--(?:help|version|port|host)\b|\b(?:sse|https
 _MOST_LINES = 3
 
 
-def shown_in_shell(readme: str, names: Sequence[str]) -> Iterator[Way]:
+def shown_in_shell(readme: str, names: Sequence[str]) -> Iterator[CommandAndEnv]:
     """`uvx NAME --root /path`, `FOLDER=/path NAME serve`: lines of a shell that start it."""
-    found: list[Way] = []
+    found: list[CommandAndEnv] = []
     for line in readme.replace("\\\n", " ").splitlines():
         way = _in_shell(line.strip().removeprefix("$ "), names) if len(line) < 400 else None
         if way is not None and way not in found:
@@ -43,7 +43,7 @@ def named_in(readme: str, names: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(words.split()) for words in dict.fromkeys(found)][:2]
 
 
-def _in_shell(line: str, names: Sequence[str]) -> Way | None:
+def _in_shell(line: str, names: Sequence[str]) -> CommandAndEnv | None:
     """None if it starts nothing, or starts it bare."""
     try:
         words = shlex.split(line, comments=True)
@@ -56,7 +56,7 @@ def _in_shell(line: str, names: Sequence[str]) -> Way | None:
         return None
     env = dict(_places_in(dict(word.split("=", 1) for word in words[:first])))
     said = [word for word in args if not re.fullmatch(r"\[.*\]|\.\.\.", word)]
-    return (once(map(placed, said)), env) if said or env else None
+    return (once(map(with_workspace, said)), env) if said or env else None
 
 
 def _is_started(words: Sequence[str], args: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import mcp_types
 
-from runner.authoring.onboarding.canaries import FoundCanary, Search
+from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary
 from runner.authoring.onboarding.installing import Candidate
 from runner.authoring.onboarding.launches import Launch, launches_in_help
 from runner.authoring.onboarding.missing import IS_REQUIRED, SDK_LACKS
@@ -37,7 +37,7 @@ _OFFLINE = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attempt:
+class StartAttempt:
     """One way to start it, and how far that went."""
 
     launch: Launch
@@ -52,7 +52,7 @@ class Attempt:
     """All that it said then."""
     stderr: str = ""
     """The end of it."""
-    search: Search = field(default_factory=Search)
+    search: CanarySearch = field(default_factory=CanarySearch)
     network_attempts: int = 0
     stray_lines: int = 0
     wants_private: tuple[str, ...] = ()
@@ -175,4 +175,4 @@ class Start:
 
     candidate: Candidate
     spec: ServerSpec
-    attempt: Attempt
+    attempt: StartAttempt

@@ -13,14 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.authoring.drafting.command import Wanted, new_scenarios
-from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO, Ask, Given, Steps, Tried
+from runner.authoring.onboarding.onboarding_state import (
+    DEFAULT_SCENARIO,
+    AskPerson,
+    OnboardedServer,
+    OnboardingState,
+    Overrides,
+)
 from runner.authoring.onboarding.programs import SETUP_SEC
-from runner.authoring.onboarding.server_source import Asked, Local, Npm, read_asked, slug_of
+from runner.authoring.onboarding.server_source import (
+    LocalPath,
+    NpmPackage,
+    ServerSource,
+    read_asked,
+    slug_of,
+)
 from runner.authoring.onboarding.with_packages import with_packages
 from runner.catalog.locks import REPOS_LOCK
 from runner.catalog.project import write_project_lock
 from runner.records import McpCall, WarmUp, digest_of
-from runner.repositories.local_labels import LOCAL
+from runner.repositories.local_labels import LOCAL_FILE
 from runner.runs.prepare import install
 from runner.support.errors import FairtrialError
 from runner.support.file_lock import lock_or_refuse
@@ -50,8 +62,8 @@ class About:
 
 @contextmanager
 def opened(
-    asked: Asked, given: Given, about: About, checkout: Checkout, ask: Ask
-) -> Iterator[Steps]:
+    asked: ServerSource, given: Overrides, about: About, checkout: Checkout, ask: AskPerson
+) -> Iterator[OnboardingState]:
     """The first step, in a project of the try's own that no other try may write meanwhile.
 
     Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
@@ -63,7 +75,7 @@ def opened(
         scenario = _scenario(about, checkout, project)
         own = checkout.over(project)
         try:
-            steps = Steps(
+            steps = OnboardingState(
                 checkout=own,
                 asked=asked,
                 given=given,
@@ -79,7 +91,7 @@ def opened(
             own.close_files()
 
 
-def read_server(words: tuple[str, ...], bring: tuple[str, ...], scripts: str) -> Asked:
+def read_server(words: tuple[str, ...], bring: tuple[str, ...], scripts: str) -> ServerSource:
     """The server that a person names: one word, or the words of a command.
 
     `bring`: `npm:NAME` or `pypi:NAME` of programs that it runs and does not bring, or `none`.
@@ -90,12 +102,12 @@ def read_server(words: tuple[str, ...], bring: tuple[str, ...], scripts: str) ->
         asked = with_packages(asked, bring)
     if not scripts:
         return asked
-    if not isinstance(asked, (Npm, Local)):
+    if not isinstance(asked, (NpmPackage, LocalPath)):
         raise FairtrialError("only packages of npm have install scripts", where="--scripts")
     return replace(asked, scripts=tuple(scripts.split(",")))
 
 
-def name_for(asked: Asked, checkout: Checkout) -> str:
+def name_for(asked: ServerSource, checkout: Checkout) -> str:
     """A name that ships stays what ships."""
     slug = slug_of(asked)
     known = {*checkout.catalog.servers.folders, *checkout.catalog.testbed.folders}
@@ -128,7 +140,7 @@ def _scenario(about: About, checkout: Checkout, project: Path) -> str:
 def _copied(folder: Path, source: Path, project: Path) -> None:
     """A scenario, and what says where its repository is."""
     shutil.copytree(folder, project / folder.relative_to(source))
-    for name in (REPOS_LOCK, LOCAL):
+    for name in (REPOS_LOCK, LOCAL_FILE):
         if (source / name).is_file():
             shutil.copy(source / name, project / name)
 
@@ -159,13 +171,13 @@ class Said:
     """`PORT[/PATH]`, empty for the port that it opens; None to have it guessed."""
 
 
-def given(said: Said) -> Given:
+def given(said: Said) -> Overrides:
     """Raises FairtrialError for what cannot be read so."""
     canary = None
     if said.canary is not None:
         tool, arguments, text = said.canary
         canary = (McpCall(tool=tool, arguments=_object(arguments, "--canary")), text)
-    return Given(
+    return Overrides(
         args=None if said.args is None else tuple(shlex.split(said.args)),
         env=dict(_variable(text) for text in said.env),
         entry=said.entry,
@@ -208,7 +220,7 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def run_name(checkout: Checkout, tried: Tried, models: Sequence[str], trials: int) -> str:
+def run_name(checkout: Checkout, tried: OnboardedServer, models: Sequence[str], trials: int) -> str:
     """Of the same server and questions the same, so that a killed run goes on.
 
     Installed by a newer version of ours, it is another: its cells would be refused.

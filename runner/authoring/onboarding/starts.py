@@ -7,30 +7,30 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from runner.authoring.onboarding.command_words import folders_called_after, variables_in
-from runner.authoring.onboarding.fetched import MODELS
-from runner.authoring.onboarding.installed import Installed, SeveralEntries, choose_entry
+from runner.authoring.onboarding.fetched import MODEL_SUPPLY
+from runner.authoring.onboarding.installed import InstalledPackage, SeveralEntries, choose_entry
 from runner.authoring.onboarding.installing import Candidate, draft, install, offline_variables
 from runner.authoring.onboarding.launches import Launch, launches
 from runner.authoring.onboarding.locking import PYTHONS
 from runner.authoring.onboarding.notes import notes_of
-from runner.authoring.onboarding.onboarding_state import Given, Steps
+from runner.authoring.onboarding.onboarding_state import OnboardingState, Overrides
 from runner.authoring.onboarding.over_http import bridged, over_http
 from runner.authoring.onboarding.programs import commands_shown, runnable
 from runner.authoring.onboarding.scripts import notes_on
-from runner.authoring.onboarding.search_context import Ground
+from runner.authoring.onboarding.search_context import SearchContext
 from runner.authoring.onboarding.searching import find_way
-from runner.authoring.onboarding.server_source import Pypi
+from runner.authoring.onboarding.server_source import PypiPackage
 from runner.authoring.onboarding.start_attempt import Start
 from runner.authoring.onboarding.targets import symbols_of
 from runner.records import Canary, ServerSpec, WarmUp
 from runner.runs.prepare import workspace
 
 
-def installed(steps: Steps) -> Candidate:
+def installed(steps: OnboardingState) -> Candidate:
     steps.say("1/6 locking and installing")
     before = steps.given.before
     candidate = install(steps.asked, steps.name, steps.folder, steps.bench, before=before)
-    if candidate.extra and isinstance(steps.asked, Pypi):
+    if candidate.extra and isinstance(steps.asked, PypiPackage):
         # Where it says that it lacks that, something else is amiss.
         steps.asked = replace(steps.asked, extras=candidate.extra)
     installed = candidate.installed
@@ -45,7 +45,7 @@ def installed(steps: Steps) -> Candidate:
 
 
 def started(
-    steps: Steps,
+    steps: OnboardingState,
     candidate: Candidate,
     only: Launch | None = None,
     *,
@@ -97,8 +97,8 @@ def started(
     return Start(candidate=candidate, spec=spec, attempt=asyncio.run(search))
 
 
-def _offline(steps: Steps, candidate: Candidate) -> dict[str, str]:
-    if MODELS in candidate.supplies:
+def _offline(steps: OnboardingState, candidate: Candidate) -> dict[str, str]:
+    if MODEL_SUPPLY in candidate.supplies:
         return {}
     variables = offline_variables(candidate.folder)
     for name in variables.keys() - steps.given.env.keys():
@@ -106,7 +106,7 @@ def _offline(steps: Steps, candidate: Candidate) -> dict[str, str]:
     return variables
 
 
-def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
+def _as_given(given: Overrides, spec: ServerSpec) -> tuple[WarmUp, ...]:
     """Its own programs by the Python of the cell."""
     steps = []
     for step in given.warm_up:
@@ -115,7 +115,7 @@ def _as_given(given: Given, spec: ServerSpec) -> tuple[WarmUp, ...]:
     return tuple(steps)
 
 
-def _brought(steps: Steps, candidate: Candidate) -> dict[str, str]:
+def _brought(steps: OnboardingState, candidate: Candidate) -> dict[str, str]:
     """The variables by which its libraries find what they would fetch."""
     variables: dict[str, str] = {}
     for supply in candidate.supplies:
@@ -125,14 +125,14 @@ def _brought(steps: Steps, candidate: Candidate) -> dict[str, str]:
     return variables
 
 
-def _ways(given: Given, installed: Installed) -> list[Launch]:
+def _ways(given: Overrides, installed: InstalledPackage) -> list[Launch]:
     if given.args is not None:
         return [Launch(args=given.args, why="given")]
     ways = launches(installed.readme, [installed.name, *installed.entries])
     return ways if given.http is None else over_http(ways)
 
 
-def _entry(steps: Steps, installed: Installed) -> str:
+def _entry(steps: OnboardingState, installed: InstalledPackage) -> str:
     try:
         entry = choose_entry(installed, steps.given.entry)
     except SeveralEntries as question:
@@ -144,11 +144,11 @@ def _entry(steps: Steps, installed: Installed) -> str:
     return entry
 
 
-def _ground(steps: Steps, volume: str | None) -> Ground:
+def _ground(steps: OnboardingState, volume: str | None) -> SearchContext:
     it = steps.checkout
     repository = it.repository(steps.loaded)
     files = it.files(steps.loaded)
-    return Ground(
+    return SearchContext(
         engine=it.engine,
         image=workspace(it, repository).id,
         limits=it.limits,
@@ -163,7 +163,7 @@ def _ground(steps: Steps, volume: str | None) -> Ground:
     )
 
 
-def given_canary(steps: Steps) -> Canary | None:
+def given_canary(steps: OnboardingState) -> Canary | None:
     if steps.given.canary is None:
         return None
     call, text = steps.given.canary

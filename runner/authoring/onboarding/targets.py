@@ -39,7 +39,7 @@ _WORD = re.compile(r"[A-Za-z_]\w{5,40}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Symbol:
+class TargetSymbol:
     """One definition, and what an answer that shows it would show."""
 
     name: str
@@ -56,7 +56,7 @@ class Symbol:
     """Inside of another definition, private, or a type alone: not what every server lists."""
 
 
-def symbols_of(files: GitFiles, language: str) -> list[Symbol]:
+def symbols_of(files: GitFiles, language: str) -> list[TargetSymbol]:
     """A few, each of another file, the most telling first. Raises FairtrialError for none.
 
     `language`: what most of it is written in: built copies and set-up scripts are in others.
@@ -68,12 +68,12 @@ def symbols_of(files: GitFiles, language: str) -> list[Symbol]:
     for source in sources.values():
         used.update(set(_WORD.findall(source.decode("utf-8", "replace"))))
     once = {name for name, count in defined.items() if count == 1 and _PLAIN.fullmatch(name)}
-    best: list[Symbol] = []
+    best: list[TargetSymbol] = []
     for path, found in outlines.items():
         fit = [item for item in found if item.name in once and item.line > 1]
         best += _best_of(path, sources[path], fit, used)
 
-    def rank(symbol: Symbol) -> tuple[bool, bool, bool, bool, bool, str]:
+    def rank(symbol: TargetSymbol) -> tuple[bool, bool, bool, bool, bool, str]:
         is_other = language_of(symbol.path, b"") != language
         is_long = len(sources[symbol.path]) > SHORT_BYTES
         plainness = _plainness(symbol.name, used)
@@ -127,7 +127,7 @@ def _is_telling(text: str, used: Counter[str]) -> bool:
 
 def _best_of(
     path: str, source: bytes, fit: list[Definition], used: Counter[str]
-) -> Iterator[Symbol]:
+) -> Iterator[TargetSymbol]:
     """The file's most telling one."""
     lines = source.decode("utf-8", "replace").splitlines()
 
@@ -142,7 +142,7 @@ def _best_of(
         # A constant is in no server's list of functions and classes.
         defines = Finding(path=path, line=item.line, text=lines[item.line - 1]).defines(item.name)
         if defines and not _CONSTANT.match(text):
-            yield Symbol(
+            yield TargetSymbol(
                 name=item.name,
                 path=path,
                 line=item.line,

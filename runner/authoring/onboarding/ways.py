@@ -17,18 +17,18 @@ from runner.authoring.onboarding.over_http import over_stdio
 from runner.authoring.onboarding.programs import commands_named, says_unbuilt
 
 if TYPE_CHECKING:
-    from runner.authoring.onboarding.search_context import Ground
-    from runner.authoring.onboarding.start_attempt import Attempt
+    from runner.authoring.onboarding.search_context import SearchContext
+    from runner.authoring.onboarding.start_attempt import StartAttempt
 
 
-def own_folders(attempt: Attempt) -> tuple[str, ...]:
+def own_folders(attempt: StartAttempt) -> tuple[str, ...]:
     """As it is, it shows nothing, or a tool was refused to write there."""
     # What was refused once may pass when it is asked again: in a fresh cell, it is not.
     refused = any(map(REFUSED.search, attempt.search.errors_of.values()))
     return attempt.wants_private if attempt.canary is None or refused else ()
 
 
-def programs_first(ground: Ground, attempt: Attempt) -> list[str]:
+def programs_first(ground: SearchContext, attempt: StartAttempt) -> list[str]:
     """Named by its complaint; if that misses an index, those of its README as well."""
     if attempt.started:
         # What ends it may be that nothing was built.
@@ -40,15 +40,15 @@ def programs_first(ground: Ground, attempt: Attempt) -> list[str]:
     return [one for one in commands if (one, attempt.writable) not in ground.failed]
 
 
-def over_stdio_instead(ground: Ground, attempt: Attempt) -> list[Launch]:
+def over_stdio_instead(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
     return over_stdio(ground.ways) if attempt.listens and not attempt.started else []
 
 
-def by_its_help(ground: Ground, _: Attempt) -> list[Launch]:
+def by_its_help(ground: SearchContext, _: StartAttempt) -> list[Launch]:
     return launches_in_help(ground.help_text or "")
 
 
-def with_own_package(ground: Ground, attempt: Attempt) -> list[Launch]:
+def with_own_package(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
     if attempt.launch.own_package or ground.volume is None:
         return []
     why = "it writes into its own package"
@@ -56,22 +56,22 @@ def with_own_package(ground: Ground, attempt: Attempt) -> list[Launch]:
     return [replace(attempt.launch, own_package=package, why=why) for package in written]
 
 
-def on_a_copy(ground: Ground, attempt: Attempt) -> list[Launch]:
+def on_a_copy(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
     # In an image there may be no Python to put between.
     is_refused = attempt.writes_where_it_is or attempt.is_refused
     return [started_on_copy(attempt.launch)] if is_refused and ground.volume is not None else []
 
 
-def opened(_: Ground, attempt: Attempt) -> list[Launch]:
+def opened(_: SearchContext, attempt: StartAttempt) -> list[Launch]:
     return launches_if_denied(attempt.search.errors_of.values()) if attempt.started else []
 
 
-def with_variables(ground: Ground, attempt: Attempt) -> list[Launch]:
+def with_variables(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
     if attempt.started:
         return launches_with(ground.variables, attempt.launch, "its README names the variable")
     named = variables_in(attempt.said)
     return launches_with(named, attempt.launch, "it names the variable")
 
 
-def as_it_says(_: Ground, attempt: Attempt) -> list[Launch]:
+def as_it_says(_: SearchContext, attempt: StartAttempt) -> list[Launch]:
     return [] if attempt.started else launches_in_help(attempt.said, attempt.launch.args)

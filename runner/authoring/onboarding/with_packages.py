@@ -11,7 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from runner.authoring.onboarding.server_source import NONE, Asked, Local, Npm, Pypi
+from runner.authoring.onboarding.server_source import (
+    NONE,
+    LocalPath,
+    NpmPackage,
+    PypiPackage,
+    ServerSource,
+)
 from runner.sandbox.cell_layout import PATH
 from runner.support.errors import FairtrialError
 
@@ -94,12 +100,12 @@ def _listed(text: str) -> list[str]:
     return named
 
 
-def with_packages(asked: Asked, packages: Iterable[str]) -> Asked:
+def with_packages(asked: ServerSource, packages: Iterable[str]) -> ServerSource:
     """The same with the programs of these packages, which a person names.
 
     Raises FairtrialError for what is no package, and where none can be installed.
     """
-    if not isinstance(asked, (Npm, Pypi, Local)):
+    if not isinstance(asked, (NpmPackage, PypiPackage, LocalPath)):
         hint = "an image and a command bring their own; try a package or a folder"
         raise FairtrialError("nothing can be installed beside it", where="--bring", hint=hint)
     for one in packages:
@@ -109,14 +115,14 @@ def with_packages(asked: Asked, packages: Iterable[str]) -> Asked:
 
 
 def with_program(
-    asked: Asked, texts: Sequence[str], readme: str = "", language: str = ""
-) -> tuple[Asked, str] | None:
+    asked: ServerSource, texts: Sequence[str], readme: str = "", language: str = ""
+) -> tuple[ServerSource, str] | None:
     """The same with the packages of one program more, and its name; None if it lacks none.
 
     Where it complains of a language server and names none: the one for that language that its
     `readme` speaks of.
     """
-    if not isinstance(asked, (Npm, Pypi, Local)) or NONE in asked.programs:
+    if not isinstance(asked, (NpmPackage, PypiPackage, LocalPath)) or NONE in asked.programs:
         return None
     for name in programs_lacked(texts) or _language_servers(texts, readme, language):
         more = tuple(one for one in PROGRAMS[name] if one not in asked.programs)

@@ -27,7 +27,7 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 GIVEN = re.compile(r"\{\{([a-z][a-z0-9_]*)(?:\|(text|json))?\}\}")
 """`{{mass}}` in an argument: what an earlier call of the trajectory gave under that name."""
 Dependency = Literal["single", "parallel", "sequential"]
-Scope = Literal["single-server", "multi-server"]
+ServerScope = Literal["single-server", "multi-server"]
 
 
 class ReferenceCall(Record):
@@ -90,7 +90,7 @@ class Query(Record):
     """Generated, and read by nobody yet: no suite takes it."""
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> ServerScope:
         return "single-server" if self.category.startswith("single-server") else "multi-server"
 
     @property

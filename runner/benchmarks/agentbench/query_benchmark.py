@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from runner.agents.models import kind_name, open_model
 from runner.benchmarks.agentbench.offline_tool_caller import Guesser
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, QueryMode
 from runner.benchmarks.agentbench.testbed.router import (
     TOOLS_AT_MOST,
-    Installed,
+    InstalledServer,
     Listing,
     Router,
     routed_tools,
@@ -27,8 +27,8 @@ from runner.benchmarks.agentbench.testbed.testbed import CellSpec, open_cell
 from runner.benchmarks.agentbench.working import (
     ACTIONS,
     BUDGET,
+    QueryConversation,
     RoutedTools,
-    Working,
     asked_as,
     instructions_of,
     request_of,
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from runner.runs.run_inputs import PreparedRun
 
 BENCHMARK = "agentbench"
-ARM = "testbed"
-HARNESS = 1
+TESTBED_ARM = "testbed"
+HARNESS_VERSION = 1
 """Of how a query is put to a model. Changed, it asks for new runs."""
 SERVERS = "servers.json"
 """In an attempt's folder: what was offered, and which server each name stands for."""
@@ -65,9 +65,9 @@ class PreparedQueries:
     """By id."""
     drawn: Mapping[str, tuple[str, ...]]
     """Query -> all servers of its cells, in the order in which they are offered."""
-    servers: Mapping[str, Installed]
+    servers: Mapping[str, InstalledServer]
     """Every one that is drawn, with its listing."""
-    mode: Mode
+    mode: QueryMode
     image: str
     """Base image id: the workspace is empty."""
     seed: int
@@ -75,7 +75,7 @@ class PreparedQueries:
     left_out: tuple[str, ...] = ()
     """Queries that cannot be asked, each with why."""
 
-    def of(self, query: str) -> list[Installed]:
+    def of(self, query: str) -> list[InstalledServer]:
         """The servers of its cells."""
         return [self.servers[name] for name in self.drawn[query]]
 
@@ -140,7 +140,9 @@ class Agentbench(WithoutScorecard):
         for trial, name, model in product(range(1, trials + 1), queries.drawn, models):
             inputs = {**_inputs(prepared, name), "model": identities[model]}
             inputs |= spending_input(prepared, model)
-            cells.append(Cell(scenario=name, server=ARM, model=model, trial=trial, inputs=inputs))
+            cells.append(
+                Cell(scenario=name, server=TESTBED_ARM, model=model, trial=trial, inputs=inputs)
+            )
         return tuple(cells)
 
     def left_out(self, prepared: PreparedRun) -> tuple[str, ...]:
@@ -154,7 +156,7 @@ class Agentbench(WithoutScorecard):
         queries = _queries_of(attempt.prepared)
         model = open_for_queries(attempt.cell.model, attempt.prepared.models)
         shown = queries.shown_digest(attempt.cell.scenario)
-        attempt.measured.task = fingerprint(attempt.cell, model, HARNESS, shown)
+        attempt.measured.task = fingerprint(attempt.cell, model, HARNESS_VERSION, shown)
         started = time.monotonic()
         attempt.log("the servers start")
         logs = attempt.folder / "servers"
@@ -198,7 +200,7 @@ def _cell_spec(attempt: Attempt, queries: PreparedQueries) -> CellSpec:
 async def _converse(attempt: Attempt, model: Model, router: Router) -> Outcome:
     attempt.log("the agent works")
     queries = _queries_of(attempt.prepared)
-    conversation = Working(
+    conversation = QueryConversation(
         model=asked_as(queries.mode, model),
         scenario=request_of(queries.queries[attempt.cell.scenario]),
         toolbox=RoutedTools(router, attempt.prepared.limits.result_chars),
@@ -238,7 +240,7 @@ def _inputs(prepared: PreparedRun, name: str) -> dict[str, str]:
     """Everything that could change what happens in the cell, by name; no reference is in it."""
     queries = _queries_of(prepared)
     return {
-        "harness": str(HARNESS),
+        "harness": str(HARNESS_VERSION),
         "mode": queries.mode,
         "category": queries.queries[name].category,
         "servers": " ".join(queries.drawn[name]),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, QueryMode
 from runner.benchmarks.agentbench.query_run import draw, servers_to_know
 from runner.benchmarks.agentbench.testbed.testbed import Testbed
 from runner.benchmarks.agentbench.working import ACTIONS
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
 
 
-class ModelEstimate(Record):
+class QueryModelEstimate(Record):
     model: str
     cells: Count
     input_tokens: Count
@@ -29,10 +29,10 @@ class ModelEstimate(Record):
     most_usd: float | None
 
 
-class Estimate(Record):
+class QueryEstimate(Record):
     """`agentbench run --dry-run`."""
 
-    models: tuple[ModelEstimate, ...]
+    models: tuple[QueryModelEstimate, ...]
     not_listed: tuple[str, ...]
     """Servers whose tools are not known yet: they are in no figure."""
 
@@ -48,16 +48,16 @@ class Estimate(Record):
             yield f"not installed yet, and in no figure: {names}"
 
 
-def estimated(  # noqa: PLR0913 - what a run is made of, each by its name
+def estimate_queries(  # noqa: PLR0913 - what a run is made of, each by its name
     checkout: Checkout,
     queries: Sequence[Query],
-    mode: Mode,
+    mode: QueryMode,
     seed: int,
     *,
     models: Sequence[str],
     trials: int,
     prices: Mapping[str, Price],
-) -> Estimate:
+) -> QueryEstimate:
     """From what is listed already: nothing is installed, and no engine is needed."""
     names = servers_to_know(checkout, queries)
     found = Testbed(checkout).known(names)
@@ -67,7 +67,7 @@ def estimated(  # noqa: PLR0913 - what a run is made of, each by its name
         offered = [found[name] for name in drawn.get(query.id, ()) if name in found]
         tools = sum(len(canonical_json(one.model_dump())) for one in offered)
         first += estimated_tokens(len(SYSTEMS[mode]) + len(query.query) + tools)
-    return Estimate(
+    return QueryEstimate(
         models=tuple(
             _of_model(model, len(queries) * trials, first * trials, prices.get(model))
             for model in models
@@ -76,14 +76,14 @@ def estimated(  # noqa: PLR0913 - what a run is made of, each by its name
     )
 
 
-def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> ModelEstimate:
+def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> QueryModelEstimate:
     most = tokens * (ACTIONS + 1)
     usd = most_usd = None
     if price is not None:
         usd = tokens * price.input / 1_000_000
         # From the second turn on, what was sent before is read from a cache.
         most_usd = usd + (most - tokens) * price.cache_read / 1_000_000
-    return ModelEstimate(
+    return QueryModelEstimate(
         model=model,
         cells=cells,
         input_tokens=tokens,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from runner.agents import react
 
-Mode = Literal["tc", "react"]
+QueryMode = Literal["tc", "react"]
 """Native tool calls, or replies in tagged text: the paper's two (section 3.1)."""
 
 SYSTEM = """\
@@ -46,7 +46,7 @@ Write it in the language of the request. Answer every part of it with the values
 gave, in their units and no less exact than asked for, and settle what contradicts each other. \
 Spend no call that changes nothing. A reply without a call is your answer, and ends the work.
 """
-SYSTEMS: dict[Mode, str] = {"tc": SYSTEM, "react": f"{SYSTEM}\n# The form\n\n{react.FORM}"}
+SYSTEMS: dict[QueryMode, str] = {"tc": SYSTEM, "react": f"{SYSTEM}\n# The form\n\n{react.FORM}"}
 _BEGIN, _END = "<user_query>", "</user_query>"
 INSTRUCTIONS_CHARS = 4000
 """Of one server: what it says of itself must not crowd out twenty others."""

@@ -16,8 +16,8 @@ from runner.agents.models.model_settings import ModelSettings
 from runner.agents.spending import Spending
 from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
-from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, HARNESS, PreparedQueries
-from runner.benchmarks.agentbench.query_prompts import Mode
+from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, HARNESS_VERSION, PreparedQueries
+from runner.benchmarks.agentbench.query_prompts import QueryMode
 from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST, Listing
 from runner.benchmarks.agentbench.testbed.testbed import Testbed, cell_limits
 from runner.benchmarks.without_scorecard import setup_in
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 SETUP = "agentbench.json"
 
 
-class Setup(Record):
+class QueryRunSetup(Record):
     """runs/<run>/agentbench.json: what the run asks, and with which servers."""
 
     schema_version: int = 1
-    mode: Mode
+    mode: QueryMode
     seed: Count
     """That servers were drawn by."""
     queries: tuple[Query, ...]
@@ -96,7 +96,9 @@ def counted(queries: Sequence[Query]) -> Iterator[str]:
     yield f"{len(queries)} queries on {len(servers)} servers"
 
 
-def default_name(queries: Sequence[Query], mode: Mode, models: Sequence[str], trials: int) -> str:
+def default_name(
+    queries: Sequence[Query], mode: QueryMode, models: Sequence[str], trials: int
+) -> str:
     """The same command gives the same name, so that saying it again resumes a killed run."""
     asked = [[query.id for query in queries], mode, sorted(models), trials]
     return f"agentbench-{digest_of(asked)[:8]}"
@@ -114,14 +116,16 @@ def servers_to_know(checkout: Checkout, queries: Iterable[Query]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ready:
+class PreparedQueryRun:
     """All that a run's cells stand on, and what it writes beside its plan."""
 
     prepared: PreparedRun
-    setup: Setup
+    setup: QueryRunSetup
 
 
-def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: int) -> Ready:
+def make_ready(
+    checkout: Checkout, queries: Sequence[Query], mode: QueryMode, seed: int
+) -> PreparedQueryRun:
     """Servers installed, listed and drawn. Raises FairtrialError if one cannot be installed."""
     testbed = Testbed(checkout)
     found = testbed.listings(servers_to_know(checkout, queries))
@@ -142,14 +146,14 @@ def make_ready(checkout: Checkout, queries: Sequence[Query], mode: Mode, seed: i
         seed=seed,
         left_out=chosen.left_out,
     )
-    setup = Setup(
+    setup = QueryRunSetup(
         mode=mode,
         seed=seed,
         queries=tuple(queries),
         drawn=dict(chosen.drawn),
         tools={name: len(listing.tools) for name, listing in found.of.items()},
     )
-    return Ready(prepared=_prepared_run(checkout, prepared), setup=setup)
+    return PreparedQueryRun(prepared=_prepared_run(checkout, prepared), setup=setup)
 
 
 def _prepared_run(checkout: Checkout, queries: PreparedQueries) -> PreparedRun:
@@ -159,7 +163,7 @@ def _prepared_run(checkout: Checkout, queries: PreparedQueries) -> PreparedRun:
         engine_version=facts.version,
         kernel=facts.kernel,
         machine=facts.machine,
-        harness=str(HARNESS),
+        harness=str(HARNESS_VERSION),
         agent=AGENT_OF[queries.mode],
         benchmark=BENCHMARK,
         limits=cell_limits(checkout.limits),
@@ -171,14 +175,14 @@ def _prepared_run(checkout: Checkout, queries: PreparedQueries) -> PreparedRun:
     )
 
 
-AGENT_OF: dict[Mode, str] = {"tc": "tool_calling", "react": "react"}
+AGENT_OF: dict[QueryMode, str] = {"tc": "tool_calling", "react": "react"}
 """Names in AGENTS."""
 
 
-def write_setup(store: RunStore, setup: Setup) -> None:
+def write_setup(store: RunStore, setup: QueryRunSetup) -> None:
     write_record(store.folder / SETUP, setup)
 
 
-def read_setup(store: RunStore) -> Setup:
+def read_setup(store: RunStore) -> QueryRunSetup:
     """Raises FairtrialError if the run is none of queries."""
-    return setup_in(store, BENCHMARK, SETUP, "queries", Setup)
+    return setup_in(store, BENCHMARK, SETUP, "queries", QueryRunSetup)

@@ -14,7 +14,7 @@ from runner.agents.text_tool_calls import RecordedModel
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import ToolOutcome, shown_outcome
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.query_prompts import INSTRUCTIONS_CHARS, Mode, prompt_of
+from runner.benchmarks.agentbench.query_prompts import INSTRUCTIONS_CHARS, QueryMode, prompt_of
 from runner.benchmarks.agentbench.testbed.router import Listing, Router
 from runner.benchmarks.without_scorecard import OneStep, one_step
 from runner.protocols import Call, Model, ToolSpec, Turn
@@ -22,7 +22,7 @@ from runner.records import Budget, Outcome
 from runner.support.text import cut
 
 if TYPE_CHECKING:
-    from runner.benchmarks.agentbench.writing.drafts import Draft
+    from runner.benchmarks.agentbench.writing.drafts import QueryDraft
 
 ACTIONS = 30
 """Calls, and replies without one."""
@@ -31,7 +31,7 @@ BUDGET = Budget(tokens=5_000_000, wall_sec=3600, actions=ACTIONS)
 SPENT = f"no call was made: {ACTIONS} actions are the limit. Reply with your final answer"
 
 
-def request_of(query: Query | Draft) -> OneStep:
+def request_of(query: Query | QueryDraft) -> OneStep:
     return one_step(query.id, prompt_of(query.query), BUDGET)
 
 
@@ -71,7 +71,7 @@ class RoutedTools:
 
 
 @dataclass(kw_only=True)
-class Working(Conversation):
+class QueryConversation(Conversation):
     """A conversation that is told to answer after as many actions as the paper gives."""
 
     turns_per_step: int | None = ACTIONS
@@ -85,7 +85,7 @@ class Working(Conversation):
         return over
 
 
-def asked_as(mode: Mode, model: Model) -> Model:
+def asked_as(mode: QueryMode, model: Model) -> Model:
     """The model, or around it what reads its tagged text; a recording has been read before."""
     if mode == "tc" or isinstance(model, RecordedModel):
         return model

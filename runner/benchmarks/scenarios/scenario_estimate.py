@@ -37,7 +37,7 @@ class Amounts(Record):
     hours: float
 
 
-class ModelEstimate(Record):
+class ScenarioModelEstimate(Record):
     model: str
     cells: Count
     at_most: Amounts
@@ -48,13 +48,13 @@ class ModelEstimate(Record):
     earlier_cells: Count
 
 
-class Estimate(Record):
+class ScenarioEstimate(Record):
     scenarios: Count
     arms: Count
     trials: Count
     blocks: Count
     """What `--jobs` shares out: all arms of one scenario, model and trial."""
-    models: tuple[ModelEstimate, ...]
+    models: tuple[ScenarioModelEstimate, ...]
     prices_date: str
     sd: float
     """Of a scenario's difference between two arms."""
@@ -96,14 +96,14 @@ def _amounts(amounts: Amounts) -> str:
     )
 
 
-def _likely(model: ModelEstimate) -> str:
+def _likely(model: ScenarioModelEstimate) -> str:
     if model.likely is None:
         return "unknown: no cell of this model has been measured here; a run of one cell shows it"
     return f"{_amounts(model.likely)} (as {model.earlier_cells} earlier cells)"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class EstimateRequest:
     """What a dry run is asked about."""
 
     scenarios: Sequence[str]
@@ -114,7 +114,7 @@ class Asked:
     spending: Spending
 
 
-def estimate(asked: Asked, catalog: Catalog, runs: Path) -> Estimate:
+def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> ScenarioEstimate:
     """`runs`: the folder of earlier runs."""
     earlier = list(_earlier(runs))
     of_scenarios = list(filter(None, (_budgets(asked, catalog, name) for name in asked.scenarios)))
@@ -127,7 +127,7 @@ def estimate(asked: Asked, catalog: Catalog, runs: Path) -> Estimate:
         ASSUMED_SD if sd is None else sd, len(asked.scenarios)
     )
     date = asked.spending.prices.date if asked.spending.prices else "no file"
-    return Estimate(
+    return ScenarioEstimate(
         scenarios=len(asked.scenarios),
         arms=len(asked.servers),
         trials=asked.trials,
@@ -140,7 +140,7 @@ def estimate(asked: Asked, catalog: Catalog, runs: Path) -> Estimate:
     )
 
 
-def _budgets(asked: Asked, catalog: Catalog, name: str) -> list[Budget]:
+def _budgets(asked: EstimateRequest, catalog: Catalog, name: str) -> list[Budget]:
     """Of every cell of a scenario's block."""
     servers = [
         pick(catalog.servers, name, "server").spec for name in asked.servers if name != SHELL
@@ -156,8 +156,8 @@ def _budgets(asked: Asked, catalog: Catalog, name: str) -> list[Budget]:
 
 
 def _of_model(
-    asked: Asked, model: str, budgets: Sequence[Budget], earlier: Sequence[LoadedRun]
-) -> ModelEstimate:
+    asked: EstimateRequest, model: str, budgets: Sequence[Budget], earlier: Sequence[LoadedRun]
+) -> ScenarioModelEstimate:
     price = asked.spending.priced.get(model)
     known: list[LoadedCell] = []
     for run in earlier:
@@ -165,7 +165,7 @@ def _of_model(
     likely = None
     if known:
         likely = _likely_amounts(known, price, len(budgets), asked.jobs)
-    return ModelEstimate(
+    return ScenarioModelEstimate(
         model=model,
         cells=len(budgets),
         at_most=_ceiling(asked, model, price, budgets),
@@ -178,7 +178,9 @@ def _is_of(cell: LoadedCell, model: str) -> bool:
     return cell.cell.model == model and cell.measured and cell.scorecard is not None
 
 
-def _ceiling(asked: Asked, model: str, price: Price | None, budgets: Sequence[Budget]) -> Amounts:
+def _ceiling(
+    asked: EstimateRequest, model: str, price: Price | None, budgets: Sequence[Budget]
+) -> Amounts:
     dollars = None
     if price is not None:
         dollars = sum(_ceiling_usd(asked.spending, price, budget) for budget in budgets)

@@ -22,7 +22,7 @@ PYTHON = Marks(pattern=re.compile(r"""[()\[\]{}"'\\]"""), quotes="\"'")
 
 
 @dataclass(kw_only=True)
-class Budget:
+class ScanBudget:
     """Of marks that are looked at: ten million brackets would take as many steps of Python."""
 
     marks: int = 200_000
@@ -79,14 +79,14 @@ class _Scan:
 
 
 def bracketed(
-    text: str, marks: Marks, begin: int = 0, budget: Budget | None = None
+    text: str, marks: Marks, begin: int = 0, budget: ScanBudget | None = None
 ) -> Iterator[tuple[int, int | None]]:
     """(begin, end) of each outermost part; an end of None for one that nothing closes.
 
     Ends where the budget does.
     """
     scan = _Scan(marks=marks)
-    budget = budget or Budget()
+    budget = budget or ScanBudget()
     for mark in marks.pattern.finditer(text, begin):
         budget.marks -= 1
         if budget.marks < 0:

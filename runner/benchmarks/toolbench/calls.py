@@ -17,18 +17,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from runner.benchmarks.toolbench.brackets import JSON, Budget, bracketed
-from runner.benchmarks.toolbench.calls_in_prose import Written, is_offered, written_calls
+from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
+from runner.benchmarks.toolbench.calls_in_prose import ProseCall, is_offered, written_calls
 from runner.benchmarks.toolbench.lenient_json import (
     Remark,
     UnreadableError,
     as_read,
-    read_json,
+    parse_lenient_json,
     read_part,
     without_lone_halves,
 )
 
-Way = Literal["native", "json", "json in text", "text", "none"]
+CallFormat = Literal["native", "json", "json in text", "text", "none"]
 
 LONGEST_TEXT = 16_000_000
 """Characters that are read; a longer answer is no list of calls."""
@@ -63,7 +63,7 @@ _ANSWERS = frozenset({"final answer", "final_answer"})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ExtractedCall:
     """A call as the model asked for it."""
 
     name: str
@@ -74,13 +74,13 @@ class Call:
 class Extraction:
     """What was read of one answer."""
 
-    way: Way
-    calls: tuple[Call, ...] = ()
+    way: CallFormat
+    calls: tuple[ExtractedCall, ...] = ()
     remarks: tuple[str, ...] = field(default=())
     """What is odd about it, in words; each once."""
 
 
-NOTHING = Extraction(way="none")
+NO_CALLS = Extraction(way="none")
 
 
 def calls_of(answer: Any, tools: Collection[str] = ()) -> Extraction:
@@ -88,7 +88,7 @@ def calls_of(answer: Any, tools: Collection[str] = ()) -> Extraction:
 
     `tools`: names that the task offers; text patterns are looked for with these alone.
     """
-    reader = _Reader(tools)
+    reader = _CallFinder(tools)
     if isinstance(answer, str):
         return _calls_of_text(answer, reader)
     try:
@@ -101,18 +101,18 @@ def calls_of(answer: Any, tools: Collection[str] = ()) -> Extraction:
 
 def native_calls(calls: Iterable[tuple[str, Any]]) -> Extraction:
     """The name and the arguments of each, as a provider's API gave them. Never raises."""
-    reader = _Reader(())
-    found = [Call(name, reader.arguments(arguments)) for name, arguments in calls]
+    reader = _CallFinder(())
+    found = [ExtractedCall(name, reader.arguments(arguments)) for name, arguments in calls]
     return _extraction("native", found, reader)
 
 
-def _extraction(way: Way, calls: list[Call], reader: _Reader) -> Extraction:
+def _extraction(way: CallFormat, calls: list[ExtractedCall], reader: _CallFinder) -> Extraction:
     return Extraction(
         way=way if calls else "none", calls=tuple(calls), remarks=tuple(reader.remarks)
     )
 
 
-def _calls_of_text(text: str, reader: _Reader) -> Extraction:
+def _calls_of_text(text: str, reader: _CallFinder) -> Extraction:
     if len(text) > LONGEST_TEXT:
         reader.remark(f"longer than {LONGEST_TEXT:,} characters: not read")
         return _extraction("none", [], reader)
@@ -121,13 +121,13 @@ def _calls_of_text(text: str, reader: _Reader) -> Extraction:
         # Most prose ends here: an error made for it takes longer than the look.
         return _calls_in_text(text, reader)
     try:
-        value = read_json(text, reader.remark)
+        value = parse_lenient_json(text, reader.remark)
     except UnreadableError:
         return _calls_in_text(text, reader)
     return _extraction("json", reader.calls(value), reader)
 
 
-def _calls_in_text(text: str, reader: _Reader) -> Extraction:
+def _calls_in_text(text: str, reader: _CallFinder) -> Extraction:
     calls = _calls_of_parts(text, reader)
     if calls:
         return _extraction("json in text", calls, reader)
@@ -135,9 +135,9 @@ def _calls_in_text(text: str, reader: _Reader) -> Extraction:
     return _extraction("text", list(map(reader.of_written, found)), reader)
 
 
-def _calls_of_parts(text: str, reader: _Reader) -> list[Call]:
-    single: list[Call] = []
-    listed: list[Call] = []
+def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
+    single: list[ExtractedCall] = []
+    listed: list[ExtractedCall] = []
     for value in _json_values(text, reader.remark):
         calls = reader.calls(value, quiet=True)
         if calls and _is_list_of_calls(value):
@@ -164,11 +164,11 @@ def _json_values(text: str, remark: Remark) -> Iterator[Any]:
             yield value
     for part in _json_parts(text, end):
         with suppress(UnreadableError):
-            yield read_json(part, remark)
+            yield parse_lenient_json(part, remark)
 
 
 def _json_parts(text: str, begin: int) -> Iterator[str]:
-    budget = Budget()
+    budget = ScanBudget()
     for _ in range(MOST_RESTARTS):
         opened = -1
         for first, end in bracketed(text, JSON, begin, budget):
@@ -184,7 +184,7 @@ def _json_parts(text: str, begin: int) -> Iterator[str]:
 # --- values -------------------------------------------------------------------------------------
 
 
-class _Reader:
+class _CallFinder:
     """Finds calls in JSON values, and remembers what was odd."""
 
     def __init__(self, tools: Collection[str]) -> None:
@@ -194,16 +194,16 @@ class _Reader:
     def remark(self, text: str) -> None:
         self.remarks[text] = None
 
-    def calls(self, value: Any, *, quiet: bool = False) -> list[Call]:
+    def calls(self, value: Any, *, quiet: bool = False) -> list[ExtractedCall]:
         """`quiet` leaves out remarks on what is no call: prose quotes other JSON too."""
-        found: list[Call] = []
+        found: list[ExtractedCall] = []
         self._collect(value, found, depth=0, quiet=quiet)
         if len(found) > MOST_CALLS:
             self.remark(f"more than {MOST_CALLS:,} calls: the rest was not read")
             del found[MOST_CALLS:]
         return found
 
-    def _collect(self, value: Any, found: list[Call], *, depth: int, quiet: bool) -> None:
+    def _collect(self, value: Any, found: list[ExtractedCall], *, depth: int, quiet: bool) -> None:
         if depth > DEEPEST_LIST or len(found) > MOST_CALLS:
             return
         if isinstance(value, list):
@@ -216,17 +216,19 @@ class _Reader:
         elif not quiet:
             self.remark(f"{_kind(value)} stands where a call is expected")
 
-    def _collect_text(self, text: str, found: list[Call], *, depth: int, quiet: bool) -> None:
+    def _collect_text(
+        self, text: str, found: list[ExtractedCall], *, depth: int, quiet: bool
+    ) -> None:
         """JSON that was put into a text once more."""
         try:
-            value = read_json(text, self.remark)
+            value = parse_lenient_json(text, self.remark)
         except UnreadableError:
             self.remark("a text stands where a call is expected")
         else:
             self._collect(value, found, depth=depth + 1, quiet=quiet)
 
     def _collect_object(
-        self, value: Mapping[str, Any], found: list[Call], *, depth: int, quiet: bool
+        self, value: Mapping[str, Any], found: list[ExtractedCall], *, depth: int, quiet: bool
     ) -> None:
         if not isinstance(value.get("name"), str):
             for key in _LIST_KEYS:
@@ -238,7 +240,7 @@ class _Reader:
             self.remark("an object that calls no tool stands where a call is expected")
         found += calls
 
-    def _calls_of_object(self, value: Mapping[str, Any], *, quiet: bool) -> list[Call]:
+    def _calls_of_object(self, value: Mapping[str, Any], *, quiet: bool) -> list[ExtractedCall]:
         call_itself = _unwrapped(value)
         name = _name_of(call_itself)
         if name is None:
@@ -248,7 +250,7 @@ class _Reader:
         # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
         if quiet and not self._may_be_call(name, call_itself):
             return []
-        return [Call(name, self._arguments_in(call_itself))]
+        return [ExtractedCall(name, self._arguments_in(call_itself))]
 
     def _is_answer(self, name: str) -> bool:
         return name in _ANSWERS and name not in self.tools
@@ -256,11 +258,11 @@ class _Reader:
     def _may_be_call(self, name: str, value: Mapping[str, Any]) -> bool:
         return any(key in value for key in _ARGUMENT_KEYS) or is_offered(name, self.tools)
 
-    def _keyed_calls(self, value: Mapping[str, Any]) -> list[Call]:
+    def _keyed_calls(self, value: Mapping[str, Any]) -> list[ExtractedCall]:
         """`{"get_price": {"symbol": "X"}}`: the keys are tools of the task."""
         if not all(name in self.tools for name in value):
             return []
-        return [Call(name, self.arguments(given)) for name, given in value.items()]
+        return [ExtractedCall(name, self.arguments(given)) for name, given in value.items()]
 
     def _arguments_in(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         for key in _ARGUMENT_KEYS:
@@ -268,8 +270,8 @@ class _Reader:
                 return self._as_object(value[key])
         return {}
 
-    def of_written(self, written: Written) -> Call:
-        return Call(written.name, self.arguments(written.arguments))
+    def of_written(self, written: ProseCall) -> ExtractedCall:
+        return ExtractedCall(written.name, self.arguments(written.arguments))
 
     def arguments(self, given: Any) -> Mapping[str, Any]:
         """What another reader made of a call's arguments, as this one would have."""
@@ -292,7 +294,7 @@ class _Reader:
         if not text.strip():
             return {}
         try:
-            value = read_json(text, self.remark)
+            value = parse_lenient_json(text, self.remark)
         except UnreadableError:
             value = None
         if isinstance(value, dict):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
-from runner.benchmarks.toolbench.lenient_json import Remark, UnreadableError, read_json
+from runner.benchmarks.toolbench.lenient_json import Remark, UnreadableError, parse_lenient_json
 
 LONGEST_ARGUMENTS = 20_000
 """Characters between a written call's brackets."""
@@ -42,7 +42,7 @@ _ACTION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ProseCall:
     """A call as it is written; its arguments are what Python or JSON makes of them."""
 
     name: str
@@ -50,7 +50,7 @@ class Written:
 
 
 @dataclass(slots=True)
-class _Text:
+class _ProseScan:
     text: str
     remark: Remark
     unclosed: int = 0
@@ -67,11 +67,11 @@ class _Text:
         return part[1 : end - 1]
 
 
-def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[Written]:
+def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[ProseCall]:
     """Every call to one of the tools, in order: named as actions, else with brackets."""
     if not tools:
         return []
-    seen = _Text(text, remark)
+    seen = _ProseScan(text, remark)
     return list(_actions(seen, tools)) or list(_bracketed(seen, tools))
 
 
@@ -82,16 +82,16 @@ def is_offered(name: str, tools: Collection[str]) -> bool:
     return name.rpartition("__")[2] in tools or name.rpartition(".")[2] in tools
 
 
-def _actions(seen: _Text, tools: Collection[str]) -> Iterator[Written]:
+def _actions(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
     for tries, action in enumerate(_ACTION.finditer(seen.text)):
         if tries == MOST_TRIES:
             return
         name = action["name"].rstrip(".")
         if is_offered(name, tools):
-            yield Written(name, _action_input(seen, action))
+            yield ProseCall(name, _action_input(seen, action))
 
 
-def _action_input(seen: _Text, action: re.Match[str]) -> Any:
+def _action_input(seen: _ProseScan, action: re.Match[str]) -> Any:
     if not action["brace"]:
         return {}
     inside = seen.inside(action.start("brace"))
@@ -101,7 +101,7 @@ def _action_input(seen: _Text, action: re.Match[str]) -> Any:
     return "{" + inside + "}"
 
 
-def _bracketed(seen: _Text, tools: Collection[str]) -> Iterator[Written]:
+def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
     end = tries = 0
     for written in _CALLED.finditer(seen.text):
         if written.start() < end or not is_offered(written["name"], tools):
@@ -121,7 +121,7 @@ def _is_defined(text: str, at: int) -> bool:
     return _DEFINED.search(text[max(0, at - 16) : at]) is not None
 
 
-def _call(seen: _Text, written: re.Match[str], inside: str) -> Iterator[Written]:
+def _call(seen: _ProseScan, written: re.Match[str], inside: str) -> Iterator[ProseCall]:
     inside = inside.strip()
     if seen.text[written.end()] == "{":
         arguments = _object("{" + inside + "}")
@@ -132,12 +132,12 @@ def _call(seen: _Text, written: re.Match[str], inside: str) -> Iterator[Written]
     else:
         arguments = _keywords(inside, seen.remark)
     if arguments is not None:
-        yield Written(written["name"], arguments)
+        yield ProseCall(written["name"], arguments)
 
 
 def _object(text: str) -> Any:
     try:
-        value = read_json(text)
+        value = parse_lenient_json(text)
     except UnreadableError:
         return None
     return value if isinstance(value, dict) else None

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.benchmarks.toolbench.task_results import (
-    Change,
     Comparison,
     Confusion,
     ConfusionReport,
-    Taken,
+    FigureChange,
+    MistakenTool,
     TaskResult,
     ToolRow,
 )
@@ -20,7 +20,7 @@ from runner.benchmarks.toolbench.tasks import Task, fold_server
 from runner.scoring.statistics import bootstrap_interval, mean
 from runner.support.errors import FairtrialError
 
-NOTHING = ""
+NO_TOOL = ""
 """Taken: the model called nothing in the tool's place."""
 
 
@@ -72,7 +72,7 @@ def _row(tool: str, server: str, found: _Counts) -> ToolRow:
         similar=found.similar,
         wrong=wrong,
         taken=tuple(
-            Taken(tool=name, server=owner, times=times)
+            MistakenTool(tool=name, server=owner, times=times)
             for (name, owner), times in sorted(
                 found.taken.items(), key=lambda item: (-item[1], item[0])
             )
@@ -131,7 +131,7 @@ def compared(
     ones, others = (grouped(one, lambda result: result.uuid) for one in (first, second))
     shared = [name for name in ones if name in others]
 
-    def change(figure: Callable[[TaskResult], float]) -> Change:
+    def change(figure: Callable[[TaskResult], float]) -> FigureChange:
         pairs = [
             (mean(map(figure, ones[name])), mean(map(figure, others[name]))) for name in shared
         ]
@@ -148,15 +148,17 @@ def compared(
     )
 
 
-def _change(pairs: Sequence[tuple[float, float]]) -> Change:
+def _change(pairs: Sequence[tuple[float, float]]) -> FigureChange:
     differences = [after - before for before, after in pairs]
     low = high = None
     if not pairs:
-        return Change(before=None, after=None, mean=None, low=None, high=None, better=0, worse=0)
+        return FigureChange(
+            before=None, after=None, mean=None, low=None, high=None, better=0, worse=0
+        )
     if len(differences) > 1:
         interval = bootstrap_interval(differences)
         low, high = interval.low, interval.high
-    return Change(
+    return FigureChange(
         before=mean(before for before, _ in pairs),
         after=mean(after for _, after in pairs),
         mean=mean(differences),
@@ -167,9 +169,9 @@ def _change(pairs: Sequence[tuple[float, float]]) -> Change:
     )
 
 
-def lines_of(rows: Iterable[ToolRow]) -> Iterator[tuple[ToolRow, Taken]]:
+def lines_of(rows: Iterable[ToolRow]) -> Iterator[tuple[ToolRow, MistakenTool]]:
     """One for each tool and what was taken for it, most often first."""
-    found: list[tuple[ToolRow, Taken]] = []
+    found: list[tuple[ToolRow, MistakenTool]] = []
     for row in rows:
         found += [(row, taken) for taken in row.taken]
     yield from sorted(found, key=lambda pair: -pair[1].times)

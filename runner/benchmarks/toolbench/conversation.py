@@ -47,7 +47,7 @@ class Offered:
 
 
 @dataclass(kw_only=True)
-class Conversation(tool_calling.Conversation):
+class TaskConversation(tool_calling.Conversation):
     task: Task
     calls: int = 0
     unused: list[Expected] = field(default_factory=list)

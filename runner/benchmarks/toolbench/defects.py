@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runner.benchmarks.toolbench.calls import Call, Extraction, calls_of
+from runner.benchmarks.toolbench.calls import ExtractedCall, Extraction, calls_of
 from runner.benchmarks.toolbench.task_scores import bare_name, score
 from runner.benchmarks.toolbench.tasks import CALL_TYPES, Expected, Task, Tool
 from runner.benchmarks.toolbench.validity import Schemas
@@ -93,7 +93,7 @@ def unresolved_gold(tasks: Iterable[Task]) -> Iterator[Problem]:
 
 
 def _gold_answers(task: Task) -> Iterator[tuple[str, Extraction]]:
-    calls = tuple(Call(call.name, call.arguments) for call in task.expected)
+    calls = tuple(ExtractedCall(call.name, call.arguments) for call in task.expected)
     yield "native calls", Extraction(way="native", calls=calls)
     listed = [{"name": call.name, "parameters": dict(call.arguments)} for call in task.expected]
     text = canonical_json(listed)

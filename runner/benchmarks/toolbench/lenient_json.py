@@ -35,7 +35,7 @@ def _nobody(_: str) -> None:
     pass
 
 
-def read_json(text: str, remark: Remark = _nobody) -> Any:
+def parse_lenient_json(text: str, remark: Remark = _nobody) -> Any:
     """The value of a JSON text. Raises UnreadableError."""
     text = without_lone_halves(text).removeprefix("\ufeff")
     try:
@@ -50,7 +50,7 @@ def read_json(text: str, remark: Remark = _nobody) -> Any:
 
 
 def read_of_any_depth(text: str, remark: Remark = _nobody) -> Any:
-    """As `read_json`, for a file of many values of which one may be nested too deeply.
+    """As `parse_lenient_json`, for a file of many values of which one may be nested too deeply.
 
     That one is still nested more than DEEPEST levels, so that whoever reads it by itself refuses
     it alone; what lies deeper than TWICE_DEEPEST is null. Raises UnreadableError.
@@ -68,8 +68,8 @@ def read_of_any_depth(text: str, remark: Remark = _nobody) -> Any:
 def read_part(text: str, begin: int) -> tuple[Any, int]:
     """The value that begins there, and where it ends.
 
-    Raises UnreadableError also for one that there is something to remark on, which `read_json` has
-    to read.
+    Raises UnreadableError also for one that there is something to remark on, which
+    `parse_lenient_json` has to read.
     """
     try:
         value, end = _PLAIN.raw_decode(text, begin)
@@ -101,7 +101,7 @@ def as_read(value: Any, remark: Remark = _nobody) -> Any:
         raise _too_deep(remark) from error
     except (ValueError, TypeError) as error:
         raise UnreadableError(str(error)) from error
-    return read_json(text, remark)
+    return parse_lenient_json(text, remark)
 
 
 def decoder(remark: Remark = _nobody) -> json.JSONDecoder:

@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING
 
 from runner.agents.models import kind_name, open_model
 from runner.agents.models.offline.picker import Picker
-from runner.benchmarks.toolbench.conversation import BUDGET, Conversation, Offered
-from runner.benchmarks.toolbench.task_prompts import SYSTEMS, Mode, filled, shown_tools, tool_specs
+from runner.benchmarks.toolbench.conversation import BUDGET, Offered, TaskConversation
+from runner.benchmarks.toolbench.task_prompts import (
+    SYSTEMS,
+    TaskMode,
+    filled,
+    shown_tools,
+    tool_specs,
+)
 from runner.benchmarks.toolbench.tasks import Task
 from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied
 from runner.benchmarks.without_scorecard import (
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from runner.runs.run_inputs import PreparedRun
 
 BENCHMARK = "toolbench"
-HARNESS = 1
+HARNESS_VERSION = 1
 """Of how a task is put to a model. Changed, it asks for new runs."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -44,7 +50,7 @@ class PreparedTasks:
 
     tasks: Mapping[str, Task]
     """By the names of their cells."""
-    mode: Mode
+    mode: TaskMode
     prompt: str
     variant: Variant | None = None
     both: frozenset[str] = field(default_factory=frozenset)
@@ -113,8 +119,8 @@ class Toolbench(WithoutScorecard):
         task = tasks.shown(attempt.cell.scenario, attempt.cell.server)
         model = open_for_tasks(attempt.cell.model, attempt.prepared.models)
         shown = _shown_digest(tasks, task)
-        attempt.measured.task = fingerprint(attempt.cell, model, HARNESS, shown)
-        conversation = Conversation(
+        attempt.measured.task = fingerprint(attempt.cell, model, HARNESS_VERSION, shown)
+        conversation = TaskConversation(
             model=model,
             task=task,
             system=SYSTEMS[tasks.mode],
@@ -140,7 +146,7 @@ def _inputs(tasks: PreparedTasks, name: str, arm: str) -> dict[str, str]:
     task = tasks.shown(name, arm)
     outputs = [call.output for call in task.expected] if len(task.expected) > 1 else []
     return {
-        "harness": str(HARNESS),
+        "harness": str(HARNESS_VERSION),
         "mode": tasks.mode,
         "shown": _shown_digest(tasks, task),
         "label": digest_of([[sorted(call.accepted) for call in task.expected], outputs]),

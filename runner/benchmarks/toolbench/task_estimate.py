@@ -10,7 +10,7 @@ from runner.records import Count, Price, Record, canonical_json
 from runner.support.token_estimate import estimated_tokens
 
 
-class ModelEstimate(Record):
+class TaskModelEstimate(Record):
     model: str
     cells: Count
     input_tokens: Count
@@ -19,8 +19,8 @@ class ModelEstimate(Record):
     """Of these tokens alone; None without a price."""
 
 
-class Estimate(Record):
-    models: tuple[ModelEstimate, ...]
+class TaskEstimate(Record):
+    models: tuple[TaskModelEstimate, ...]
 
     def lines(self) -> Iterator[str]:
         for one in self.models:
@@ -28,23 +28,23 @@ class Estimate(Record):
             yield f"{one.model}: {one.cells} cells, about {one.input_tokens:,} input tokens, {cost}"
 
 
-def estimated(
+def estimate_tasks(
     tasks: PreparedTasks, models: Sequence[str], trials: int, prices: Mapping[str, Price]
-) -> Estimate:
+) -> TaskEstimate:
     """What is written is not known before; it is left out, and `at least` says so."""
     shown: list[int] = []
     for name, task in tasks.tasks.items():
         if task.tools:
             shown += [_tokens(tasks, name, arm) for arm in tasks.arms(name)]
     cells, tokens = len(shown) * trials, sum(shown) * trials
-    return Estimate(
+    return TaskEstimate(
         models=tuple(_of_model(model, cells, tokens, prices.get(model)) for model in models)
     )
 
 
-def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> ModelEstimate:
+def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> TaskModelEstimate:
     usd = None if price is None else tokens * price.input / 1_000_000
-    return ModelEstimate(model=model, cells=cells, input_tokens=tokens, usd=usd)
+    return TaskModelEstimate(model=model, cells=cells, input_tokens=tokens, usd=usd)
 
 
 def _tokens(tasks: PreparedTasks, name: str, arm: str) -> int:

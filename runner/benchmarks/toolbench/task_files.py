@@ -15,7 +15,7 @@ from runner.benchmarks.toolbench.lenient_json import (
     UnreadableError,
     decoder,
     is_too_deep,
-    read_json,
+    parse_lenient_json,
     without_lone_halves,
 )
 from runner.benchmarks.toolbench.tasks import Task, read_task
@@ -43,7 +43,7 @@ class Data:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Entry:
+class _RawTask:
     raw: Mapping[str, Any]
     where: str
 
@@ -140,18 +140,18 @@ def _decoded(data: bytes, where: str) -> str:
 # --- records ------------------------------------------------------------------------------------
 
 
-def _entries(text: str, name: str, problems: list[Problem]) -> Iterator[_Entry]:
+def _entries(text: str, name: str, problems: list[Problem]) -> Iterator[_RawTask]:
     for index, value in enumerate(_values(text, name, problems)):
         where = f"{name} [{index}]"
         if isinstance(value, Mapping):
-            yield _Entry(raw=value, where=where)
+            yield _RawTask(raw=value, where=where)
         else:
             problems.append(Problem(where=where, message="it is no record"))
 
 
 def _values(text: str, name: str, problems: list[Problem]) -> list[Any]:
     try:
-        value = read_json(text)
+        value = parse_lenient_json(text)
     except UnreadableError as error:
         return _recovered(text, name, error, problems)
     if isinstance(value, list):
@@ -224,14 +224,14 @@ def load_chosen(
 ) -> tuple[tuple[Task, ...], list[str]]:
     """The tasks of files, folders and URLs that the filters leave, and what is wrong with the data.
 
-    Raises FairtrialError as `load` and `choose` do.
+    Raises FairtrialError as `load` and `choose_tasks` do.
     """
     data = load(sources)
-    chosen = choose(data.tasks, difficulties=difficulties, categories=categories, limit=limit)
+    chosen = choose_tasks(data.tasks, difficulties=difficulties, categories=categories, limit=limit)
     return chosen, list(map(str, data.problems))
 
 
-def choose(
+def choose_tasks(
     tasks: Sequence[Task],
     *,
     difficulties: Sequence[str] = (),

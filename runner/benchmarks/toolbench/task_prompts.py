@@ -10,7 +10,7 @@ from runner.protocols import ToolSpec
 from runner.records import canonical_json
 from runner.support.errors import FairtrialError
 
-Mode = Literal["native", "json"]
+TaskMode = Literal["native", "json"]
 
 SYSTEM = """\
 Do what the user asks for by calling the tools that it needs, each with the right arguments. \
@@ -31,8 +31,8 @@ Example:
 [{"name": "tool_name", "parameters": {"param1": "value1"}}]
 """
 """Seed 001, Configuration for Multi-Step Evaluation."""
-PROMPTS: dict[Mode, str] = {"native": NATIVE_PROMPT, "json": JSON_PROMPT}
-SYSTEMS: dict[Mode, str] = {"native": SYSTEM, "json": JSON_SYSTEM}
+PROMPTS: dict[TaskMode, str] = {"native": NATIVE_PROMPT, "json": JSON_PROMPT}
+SYSTEMS: dict[TaskMode, str] = {"native": SYSTEM, "json": JSON_SYSTEM}
 TASK_LINE = "Task:"
 
 

@@ -6,16 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runner.benchmarks.toolbench.confusion import Labelled, compared
-from runner.benchmarks.toolbench.task_results import ArmReport, Comparison, RunOfTasks, TaskResult
+from runner.benchmarks.toolbench.task_results import (
+    Comparison,
+    RunOfTasks,
+    TaskArmReport,
+    TaskResult,
+)
 from runner.benchmarks.toolbench.task_run import (
-    Answers,
-    Arm,
-    Setup,
-    answers_in,
+    ArmAnswers,
+    RunAnswers,
+    TaskRunSetup,
     read_setup,
     relabelled,
+    run_answers,
 )
-from runner.benchmarks.toolbench.task_scoring import Scorer, report_of
+from runner.benchmarks.toolbench.task_scoring import TaskScorer, report_of
 from runner.benchmarks.toolbench.variants import PUBLISHED
 from runner.benchmarks.without_scorecard import kinds_of, spent_on
 from runner.records.run_store import LoadedRun, RunStore
@@ -29,8 +34,8 @@ UNEXECUTED = (
 class ReadRun:
     """A run of tasks with its data."""
 
-    setup: Setup
-    answers: Answers
+    setup: TaskRunSetup
+    answers: RunAnswers
     data_problems: tuple[str, ...]
 
     @property
@@ -43,7 +48,7 @@ def read_run(store: RunStore, run: LoadedRun) -> ReadRun:
     """Raises FairtrialError if its data is not where it was."""
     setup = read_setup(store)
     tasks, problems = setup.tasks()
-    answers = answers_in(store, run, setup.prepared(tasks))
+    answers = run_answers(store, run, setup.prepared(tasks))
     return ReadRun(setup=setup, answers=answers, data_problems=tuple(problems))
 
 
@@ -68,11 +73,13 @@ def notices(models: Iterable[str]) -> Iterator[str]:
     yield UNEXECUTED
 
 
-def _arm_report(arm: Arm, store: RunStore, run: LoadedRun, read: ReadRun, compat: str) -> ArmReport:
+def _arm_report(
+    arm: ArmAnswers, store: RunStore, run: LoadedRun, read: ReadRun, compat: str
+) -> TaskArmReport:
     results = results_of(arm, compat)
     cells = [cell for cell in run.plan.cells if (cell.model, cell.server) == (arm.model, arm.name)]
     calls = sum(len(result.calls) for result in results)
-    return ArmReport(
+    return TaskArmReport(
         model=arm.model,
         arm=arm.name,
         planned=arm.planned,
@@ -83,12 +90,12 @@ def _arm_report(arm: Arm, store: RunStore, run: LoadedRun, read: ReadRun, compat
     )
 
 
-def results_of(arm: Arm, compat: str = "") -> list[TaskResult]:
-    scorer = Scorer(compat=compat)
+def results_of(arm: ArmAnswers, compat: str = "") -> list[TaskResult]:
+    scorer = TaskScorer(compat=compat)
     return [scorer.result(one) for one in arm.answered]
 
 
-def _comparisons(arms: Sequence[ArmReport], read: ReadRun) -> Iterator[Comparison]:
+def _comparisons(arms: Sequence[TaskArmReport], read: ReadRun) -> Iterator[Comparison]:
     variant = read.setup.variant
     if variant is None:
         return
@@ -102,7 +109,7 @@ def _comparisons(arms: Sequence[ArmReport], read: ReadRun) -> Iterator[Compariso
         yield compared(f"{model}, {PUBLISHED}", f"{model}, {variant.name}", asked, second)
 
 
-def labelled(run: str, arm: Arm, *, apart: bool = False) -> Labelled:
+def labelled(run: str, arm: ArmAnswers, *, apart: bool = False) -> Labelled:
     """For a confusion table; `apart` from other runs' answers of the model."""
     label = f"{run}, {arm.model}, {arm.name}"
     against = f"{run}, {arm.model}" if apart else arm.model

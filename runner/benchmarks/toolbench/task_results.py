@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from runner.benchmarks.toolbench.calls import Way
+from runner.benchmarks.toolbench.calls import CallFormat
 from runner.benchmarks.without_scorecard import Rate, Spent
-from runner.records import Count, Record, Unit
+from runner.records import Count, Record, UnitInterval
 
 
 class AskedCall(Record):
@@ -26,17 +26,17 @@ class TaskResult(Record):
     """From 1."""
     answered: bool
     """False if there is none: it counts as not resolved."""
-    way: Way
+    way: CallFormat
     """How the calls were found in the answer."""
     remarks: tuple[str, ...]
     calls: tuple[AskedCall, ...]
     resolved: bool
-    tool_selection_accuracy: Unit
-    parameter_accuracy: Unit
+    tool_selection_accuracy: UnitInterval
+    parameter_accuracy: UnitInterval
     sequence_match: bool
     details: str
     error: str
-    normalised_accuracy: Unit
+    normalised_accuracy: UnitInterval
     """parameter_accuracy with numbers as numbers and texts trimmed."""
     similar: tuple[tuple[str, str], ...]
     """(expected, used)."""
@@ -65,7 +65,7 @@ class Figures(Record):
     normalised_accuracy: Rate
     sequence_match: Rate
     calls_per_answer: float | None
-    valid_arguments: Unit | None
+    valid_arguments: UnitInterval | None
     """Of the calls to tools whose schema is known."""
     similar: Count
     """Expected calls that a similar tool stands for."""
@@ -92,7 +92,7 @@ class ToolbenchReport(Record):
 # --- confusion ----------------------------------------------------------------------------------
 
 
-class Taken(Record):
+class MistakenTool(Record):
     tool: str
     """Empty where nothing was called in the expected one's place."""
     server: str
@@ -110,7 +110,7 @@ class ToolRow(Record):
     """Of these; similar tools are among them."""
     similar: Count
     wrong: Count
-    taken: tuple[Taken, ...]
+    taken: tuple[MistakenTool, ...]
     """What was called instead, most often first."""
 
 
@@ -121,11 +121,11 @@ class Confusion(Record):
     """The tool that is missed most often first."""
 
 
-class Change(Record):
+class FigureChange(Record):
     """A figure of the same tasks before and after; None without a task."""
 
-    before: Unit | None
-    after: Unit | None
+    before: UnitInterval | None
+    after: UnitInterval | None
     mean: float | None
     """After less before."""
     low: float | None
@@ -143,9 +143,9 @@ class Comparison(Record):
     """In both."""
     unpaired: Count
     """In one of them alone: they are in no figure here."""
-    selection: Change
-    parameters: Change
-    resolved: Change
+    selection: FigureChange
+    parameters: FigureChange
+    resolved: FigureChange
 
 
 class ConfusionReport(Record):
@@ -157,7 +157,7 @@ class ConfusionReport(Record):
 # --- a run --------------------------------------------------------------------------------------
 
 
-class ArmReport(Spent):
+class TaskArmReport(Spent):
     """One model with the tools of one arm."""
 
     model: str
@@ -181,6 +181,6 @@ class RunOfTasks(Record):
     """What the reader has to know first."""
     problems: tuple[str, ...]
     """What contradicts the evidence, or is not what it was."""
-    arms: tuple[ArmReport, ...]
+    arms: tuple[TaskArmReport, ...]
     comparisons: tuple[Comparison, ...]
     """Of each model with the published tools and with the variant's."""

@@ -18,10 +18,15 @@ from pydantic import Field
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.spending import Spending
 from runner.benchmarks.toolbench.calls import Extraction, calls_of, native_calls
-from runner.benchmarks.toolbench.task_benchmark import BENCHMARK, HARNESS, PreparedTasks, cell_name
+from runner.benchmarks.toolbench.task_benchmark import (
+    BENCHMARK,
+    HARNESS_VERSION,
+    PreparedTasks,
+    cell_name,
+)
 from runner.benchmarks.toolbench.task_files import load_chosen
-from runner.benchmarks.toolbench.task_prompts import PROMPTS, Mode, require_usable
-from runner.benchmarks.toolbench.task_scoring import Answered
+from runner.benchmarks.toolbench.task_prompts import PROMPTS, TaskMode, require_usable
+from runner.benchmarks.toolbench.task_scoring import AnsweredTask
 from runner.benchmarks.toolbench.tasks import Expected, Task
 from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied, concerned
 from runner.benchmarks.without_scorecard import setup_in
@@ -45,7 +50,7 @@ from runner.support.errors import FairtrialError
 SETUP = "toolbench.json"
 
 
-class Setup(Record):
+class TaskRunSetup(Record):
     """runs/<run>/toolbench.json: what the run's tasks are, and how they are asked."""
 
     schema_version: int = 1
@@ -54,7 +59,7 @@ class Setup(Record):
     difficulties: tuple[str, ...]
     categories: tuple[str, ...]
     limit: int | None
-    mode: Mode
+    mode: TaskMode
     prompt: str
     """With a place for the task."""
     variant: Variant | None
@@ -89,14 +94,14 @@ class Setup(Record):
         return prepared
 
 
-def located(source: str) -> str:
+def absolute_source(source: str) -> str:
     """As it can be found from anywhere: a run may be reported from another folder."""
     if source.startswith(("http://", "https://")):
         return source
     return str(Path(source).resolve())
 
 
-def prompt_of(mode: Mode, file: Path | None) -> str:
+def prompt_of(mode: TaskMode, file: Path | None) -> str:
     """The user's, or the mode's own. Raises FairtrialError for one that no task fits into."""
     if file is None:
         return PROMPTS[mode]
@@ -109,7 +114,7 @@ def prompt_of(mode: Mode, file: Path | None) -> str:
     return prompt
 
 
-def default_name(setup: Setup, models: Sequence[str], trials: int) -> str:
+def default_name(setup: TaskRunSetup, models: Sequence[str], trials: int) -> str:
     """The same command gives the same name, so that saying it again resumes a killed run."""
     # An edited label is no other command.
     asked = [setup.model_dump(mode="json", exclude={"labels"}), sorted(models), trials]
@@ -124,7 +129,7 @@ def prepared_run(
         engine_url=None,
         engine_version="",
         kernel="",
-        harness=str(HARNESS),
+        harness=str(HARNESS_VERSION),
         agent=DEFAULT_AGENT,
         benchmark=BENCHMARK,
         limits=Limits(),
@@ -141,7 +146,7 @@ def prepared_run(
 # --- what is there ------------------------------------------------------------------------------
 
 
-def write_setup(store: RunStore, setup: Setup, tasks: PreparedTasks) -> None:
+def write_setup(store: RunStore, setup: TaskRunSetup, tasks: PreparedTasks) -> None:
     """A run that is resumed keeps the labels' digests that it began with."""
     labels = {name: label_digest(task) for name, task in tasks.tasks.items()}
     if (store.folder / SETUP).is_file():
@@ -158,7 +163,7 @@ def _plain(call: Expected) -> dict[str, Any]:
     return {**asdict(call), "similar": sorted(call.similar)}
 
 
-def relabelled(setup: Setup, answers: Answers) -> Iterator[str]:
+def relabelled(setup: TaskRunSetup, answers: RunAnswers) -> Iterator[str]:
     """Tasks whose labels were edited since the run began: their scores moved, and no answer did."""
     tasks = {task.id: task for arm in answers.arms if arm.name == PUBLISHED for task in arm.tasks}
     for task in tasks.values():
@@ -172,20 +177,20 @@ def runs_of_tasks(folder: Path) -> list[RunStore]:
     return [RunStore(path.parent) for path in sorted(folder.glob(f"*/{SETUP}"))]
 
 
-def read_setup(store: RunStore) -> Setup:
+def read_setup(store: RunStore) -> TaskRunSetup:
     """Raises FairtrialError if the run is none of tasks."""
-    return setup_in(store, BENCHMARK, SETUP, "tasks", Setup)
+    return setup_in(store, BENCHMARK, SETUP, "tasks", TaskRunSetup)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
+class ArmAnswers:
     """What one model answered, with the tools of one arm."""
 
     model: str
     name: str
     tasks: tuple[Task, ...]
     """As the arm shows them."""
-    answered: tuple[Answered, ...]
+    answered: tuple[AnsweredTask, ...]
     turns: int
     """Of the model, in the cells that are answered."""
     planned: int
@@ -193,15 +198,15 @@ class Arm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
-    arms: tuple[Arm, ...]
+class RunAnswers:
+    arms: tuple[ArmAnswers, ...]
     problems: tuple[str, ...]
     """Cells whose task is not what it was."""
 
 
-def answers_in(store: RunStore, run: LoadedRun, tasks: PreparedTasks) -> Answers:
+def run_answers(store: RunStore, run: LoadedRun, tasks: PreparedTasks) -> RunAnswers:
     """Every measured and believed cell of the run, read from its transcript again."""
-    answered: dict[tuple[str, str], list[Answered]] = defaultdict(list)
+    answered: dict[tuple[str, str], list[AnsweredTask]] = defaultdict(list)
     planned: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     turns: Counter[tuple[str, str]] = Counter()
     problems: list[str] = []
@@ -219,21 +224,21 @@ def answers_in(store: RunStore, run: LoadedRun, tasks: PreparedTasks) -> Answers
         turns[cell.model, cell.server] += sum(isinstance(event, Usage) for event in events)
         answer = answer_in(events, task)
         answered[cell.model, cell.server].append(
-            Answered(task=task, trial=cell.trial, answer=answer)
+            AnsweredTask(task=task, trial=cell.trial, answer=answer)
         )
     arms = tuple(_arms(planned, answered, turns, tasks))
-    return Answers(arms=arms, problems=tuple(problems))
+    return RunAnswers(arms=arms, problems=tuple(problems))
 
 
 def _arms(
     planned: Mapping[tuple[str, str], Sequence[Cell]],
-    answered: Mapping[tuple[str, str], Sequence[Answered]],
+    answered: Mapping[tuple[str, str], Sequence[AnsweredTask]],
     turns: Mapping[tuple[str, str], int],
     tasks: PreparedTasks,
-) -> Iterator[Arm]:
+) -> Iterator[ArmAnswers]:
     for (model, name), cells in planned.items():
         names = dict.fromkeys(cell.scenario for cell in cells if cell.scenario in tasks.tasks)
-        yield Arm(
+        yield ArmAnswers(
             model=model,
             name=name,
             tasks=tuple(tasks.shown(one, name) for one in names),

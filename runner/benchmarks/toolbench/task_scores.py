@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from runner.benchmarks.toolbench.calls import Call
+from runner.benchmarks.toolbench.calls import ExtractedCall
 from runner.benchmarks.toolbench.tasks import Expected, Task, fold_server
 
 MIN_SELECTION = 0.8
@@ -67,9 +67,9 @@ class TaskScore:
         )
 
 
-class _Match(NamedTuple):
+class _CallMatch(NamedTuple):
     expected: Expected
-    call: Call
+    call: ExtractedCall
     same_name: bool
     exact: int
     """Arguments that are right."""
@@ -78,7 +78,7 @@ class _Match(NamedTuple):
     """Arguments that the label does not have."""
 
 
-def score(task: Task, calls: Sequence[Call]) -> TaskScore:
+def score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
     """The scores of a task's calls; never raises."""
     expected = task.expected
     if not expected:
@@ -92,7 +92,7 @@ def score(task: Task, calls: Sequence[Call]) -> TaskScore:
     return _score(task, calls)
 
 
-def _score(task: Task, calls: Sequence[Call]) -> TaskScore:
+def _score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
     expected = task.expected
     plain = [bare_name(call.name, task) for call in calls]
     pairs = _assigned(expected, calls, plain)
@@ -160,10 +160,10 @@ def _is_sequence(expected: Sequence[Expected], names: Sequence[str]) -> bool:
 
 
 def _assigned(
-    expected: Sequence[Expected], calls: Sequence[Call], names: Sequence[str]
-) -> dict[tuple[int, int], _Match]:
+    expected: Sequence[Expected], calls: Sequence[ExtractedCall], names: Sequence[str]
+) -> dict[tuple[int, int], _CallMatch]:
     """(expected, call) by their places -> how well they match."""
-    possible: dict[tuple[int, int], _Match] = {}
+    possible: dict[tuple[int, int], _CallMatch] = {}
     for row, want in enumerate(expected):
         for column, name in enumerate(names):
             if want.accepts(name):
@@ -176,7 +176,7 @@ def _assigned(
     return _best_assignment(possible, len(expected))
 
 
-def _match(want: Expected, call: Call, name: str) -> _Match:
+def _match(want: Expected, call: ExtractedCall, name: str) -> _CallMatch:
     exact = normalised = asked = 0
     for key, value in want.arguments.items():
         if key not in call.arguments:
@@ -189,16 +189,16 @@ def _match(want: Expected, call: Call, name: str) -> _Match:
         elif equal(normal(value), normal(given)):
             normalised += 1
     unasked = len(call.arguments) - asked
-    return _Match(want, call, name == want.name, exact, normalised, unasked)
+    return _CallMatch(want, call, name == want.name, exact, normalised, unasked)
 
 
-def _worth(match: _Match) -> tuple[int, int, bool]:
+def _worth(match: _CallMatch) -> tuple[int, int, bool]:
     return match.exact, match.normalised, match.same_name
 
 
 def _best_assignment(
-    possible: Mapping[tuple[int, int], _Match], rows: int
-) -> dict[tuple[int, int], _Match]:
+    possible: Mapping[tuple[int, int], _CallMatch], rows: int
+) -> dict[tuple[int, int], _CallMatch]:
     # Imported here: tasks of one call, all that are published, do without.
     import numpy as np  # noqa: PLC0415
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415
@@ -214,7 +214,7 @@ def _best_assignment(
     return {place: possible[place] for place in places if place in possible}
 
 
-def _weight(match: _Match, rows: int, most: int) -> float:
+def _weight(match: _CallMatch, rows: int, most: int) -> float:
     """One more of each kind outweighs all that an assignment can have of the kinds below it.
 
     In order: matched calls, right arguments, these normalised, names as they are written.
@@ -224,12 +224,12 @@ def _weight(match: _Match, rows: int, most: int) -> float:
     return float(sum(digit * base**place for place, digit in enumerate(reversed(digits))))
 
 
-def _similar(matches: Iterable[_Match]) -> list[tuple[str, str]]:
+def _similar(matches: Iterable[_CallMatch]) -> list[tuple[str, str]]:
     return [(match.expected.name, match.call.name) for match in matches if not match.same_name]
 
 
 def _wrong(
-    expected: Sequence[Expected], names: Sequence[str], pairs: Mapping[tuple[int, int], _Match]
+    expected: Sequence[Expected], names: Sequence[str], pairs: Mapping[tuple[int, int], _CallMatch]
 ) -> list[tuple[str, str]]:
     """Expected tools that nobody called, each with the next call that is left over."""
     if len(pairs) == len(expected):

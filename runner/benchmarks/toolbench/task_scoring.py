@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.benchmarks.toolbench.calls import NOTHING, Extraction, calls_of
+from runner.benchmarks.toolbench.calls import NO_CALLS, Extraction, calls_of
 from runner.benchmarks.toolbench.compat import score_as_mcpbr
 from runner.benchmarks.toolbench.task_prompts import shown_tools
 from runner.benchmarks.toolbench.task_results import AskedCall, Figures, TaskResult, ToolbenchReport
@@ -24,7 +24,7 @@ MCPBR = "mcpbr"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answered:
+class AnsweredTask:
     """What one trial of a task gave."""
 
     task: Task
@@ -33,14 +33,14 @@ class Answered:
     """A text, JSON, or an Extraction of native calls; None if there is none."""
 
 
-class Scorer:
+class TaskScorer:
     """Scores answers one by one; `compat` is MCPBR or empty."""
 
     def __init__(self, *, compat: str = "") -> None:
         self.compat = compat
         self.schemas = Schemas()
 
-    def result(self, answered: Answered) -> TaskResult:
+    def result(self, answered: AnsweredTask) -> TaskResult:
         """Never raises, whatever the model wrote."""
         task = answered.task
         extraction = _extraction(answered)
@@ -73,7 +73,7 @@ class Scorer:
             valid_calls=sum(checked),
         )
 
-    def _score(self, answered: Answered, extraction: Extraction) -> TaskScore:
+    def _score(self, answered: AnsweredTask, extraction: Extraction) -> TaskScore:
         if self.compat != MCPBR:
             return score(answered.task, extraction.calls)
         return score_as_mcpbr(answered.task.raw_label, _text_for_mcpbr(answered.answer))
@@ -89,19 +89,21 @@ def _text_for_mcpbr(answer: Any) -> Any:
     return json.dumps(answer)
 
 
-def _extraction(answered: Answered) -> Extraction:
+def _extraction(answered: AnsweredTask) -> Extraction:
     if answered.answer is None:
-        return NOTHING
+        return NO_CALLS
     if isinstance(answered.answer, Extraction):
         return answered.answer
     return calls_of(answered.answer, answered.task.tool_names)
 
 
-def answers_to(tasks: Iterable[Task], by_task: Mapping[str, Sequence[Any]]) -> Iterator[Answered]:
+def answers_to(
+    tasks: Iterable[Task], by_task: Mapping[str, Sequence[Any]]
+) -> Iterator[AnsweredTask]:
     """Every task with each of its answers; one without any has an answer that is None."""
     for task in tasks:
         for trial, answer in enumerate(by_task.get(task.id) or (None,), 1):
-            yield Answered(task=task, trial=trial, answer=answer)
+            yield AnsweredTask(task=task, trial=trial, answer=answer)
 
 
 # --- figures ------------------------------------------------------------------------------------

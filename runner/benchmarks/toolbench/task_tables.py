@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from runner.benchmarks.toolbench.confusion import lines_of
 from runner.benchmarks.toolbench.task_results import (
-    ArmReport,
-    Change,
     Comparison,
     Confusion,
+    FigureChange,
     Figures,
+    MistakenTool,
     RunOfTasks,
-    Taken,
+    TaskArmReport,
     ToolbenchReport,
     ToolRow,
 )
@@ -87,7 +87,7 @@ def problems_shown(problems: Sequence[str], limit: int = PROBLEMS_SHOWN) -> Iter
 
 # --- a run --------------------------------------------------------------------------------------
 
-_ARMS: tuple[Column[ArmReport], ...] = (
+_ARMS: tuple[Column[TaskArmReport], ...] = (
     words("", lambda row: clean(f"{row.model}, {row.arm}")),
     number("cells", lambda row: f"{row.measured}/{row.planned}", full="cells measured/planned"),
     number("resolved", lambda row: _rate(row.report.total.resolved), full="resolved (95 %)"),
@@ -115,7 +115,7 @@ def tables_of_run(run: RunOfTasks) -> list[Table]:
 
 # --- confusion ----------------------------------------------------------------------------------
 
-_TAKEN: tuple[Column[tuple[ToolRow, Taken]], ...] = (
+_TAKEN: tuple[Column[tuple[ToolRow, MistakenTool]], ...] = (
     words("expected", lambda pair: _tool(pair[0].tool, pair[0].server)),
     words("taken", lambda pair: _tool(pair[1].tool, pair[1].server) if pair[1].tool else "nothing"),
     number("times", lambda pair: count(pair[1].times)),
@@ -128,7 +128,7 @@ _TOOLS: tuple[Column[ToolRow], ...] = (
     number("similar", lambda row: count(row.similar), full="by a similar tool"),
     number("wrong", lambda row: count(row.wrong)),
 )
-_CHANGES: tuple[Column[tuple[str, Change]], ...] = (
+_CHANGES: tuple[Column[tuple[str, FigureChange]], ...] = (
     words("", lambda pair: pair[0]),
     number("before", lambda pair: score(pair[1].before)),
     number("after", lambda pair: score(pair[1].after)),
@@ -175,7 +175,7 @@ def _tool(name: str, server: str) -> str:
     return clean(f"{server}: {name}" if server else name)
 
 
-def _change(change: Change) -> str:
+def _change(change: FigureChange) -> str:
     if change.mean is None:
         return DASH
     if change.low is None or change.high is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
-from runner.benchmarks.toolbench.lenient_json import UnreadableError, read_json
+from runner.benchmarks.toolbench.lenient_json import UnreadableError, parse_lenient_json
 from runner.records import canonical_json
 from runner.support.errors import Problem
 
@@ -103,7 +103,7 @@ def fold_server(name: str) -> str:
 
 def read_task(raw: Mapping[str, Any], where: str, problems: list[Problem]) -> Task:
     """One record; what cannot be read of it is appended to `problems`."""
-    reader = _Reader(where, problems)
+    reader = _TaskParser(where, problems)
     label = reader.decoded(raw.get("function_call_label"), "function_call_label")
     expected = tuple(reader.expected(label))
     return Task(
@@ -118,7 +118,7 @@ def read_task(raw: Mapping[str, Any], where: str, problems: list[Problem]) -> Ta
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _TaskParser:
     where: str
     problems: list[Problem]
 
@@ -137,7 +137,7 @@ class _Reader:
         if not isinstance(value, str):
             return value
         try:
-            return read_json(value)
+            return parse_lenient_json(value)
         except UnreadableError:
             self._tell(key, "it is a text that is no JSON")
             return None

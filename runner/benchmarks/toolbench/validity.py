@@ -10,7 +10,7 @@ import jsonschema
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
 
-from runner.benchmarks.toolbench.calls import Call
+from runner.benchmarks.toolbench.calls import ExtractedCall
 from runner.benchmarks.toolbench.task_scores import bare_name
 from runner.benchmarks.toolbench.tasks import Task
 from runner.records import canonical_json
@@ -45,7 +45,7 @@ class Schemas:
     def is_usable(self, schema: Mapping[str, Any]) -> bool:
         return self._validator(schema) is not None
 
-    def fits(self, task: Task, call: Call) -> bool | None:
+    def fits(self, task: Task, call: ExtractedCall) -> bool | None:
         """None if the task offers no such tool, or no schema for it."""
         name = bare_name(call.name, task)
         for tool in task.tools:

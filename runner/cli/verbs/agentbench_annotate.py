@@ -13,7 +13,7 @@ from runner.cli.options import Request, group, repeatable, said
 from runner.cli.output import OK, show, tell
 
 if TYPE_CHECKING:
-    from runner.benchmarks.agentbench.writing.drafts import Draft
+    from runner.benchmarks.agentbench.writing.drafts import QueryDraft
 
 READERS = {"read": "a person has to read it", "expert": "it needs an expert"}
 
@@ -34,11 +34,11 @@ class Verb(Request):
 
 def run(request: Verb) -> int:
     from runner.benchmarks.agentbench.query_benchmark import open_for_queries
-    from runner.benchmarks.agentbench.writing.annotate import Trying
+    from runner.benchmarks.agentbench.writing.annotate import TrialSetup
     from runner.benchmarks.agentbench.writing.trial_judges import open_trial_judge
     from runner.benchmarks.agentbench.writing.workshop import annotate_drafts
 
-    def told(draft: Draft) -> None:
+    def told(draft: QueryDraft) -> None:
         rate = "unjudged" if draft.pass_rate is None else f"{draft.pass_rate:.0%} passed"
         show(f"{draft.id}: {rate}; {READERS[draft.stage]}")
 
@@ -46,7 +46,7 @@ def run(request: Verb) -> int:
     kind, _, judge = request.judge.partition(":")
     judges = [judge] if kind == "model" else []
     with answering(request.writer, *judges) as (model, settings, purse):
-        trying = Trying(
+        trying = TrialSetup(
             open_model=partial(open_for_queries, model, settings),
             mode=request.mode,
             result_chars=checkout.limits.result_chars,

@@ -30,21 +30,21 @@ def run(request: Verb) -> int:
     from runner.agents.models import open_model
     from runner.benchmarks.agentbench.writing import workshop
     from runner.benchmarks.agentbench.writing import writer as asking
-    from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
+    from runner.benchmarks.agentbench.writing.drafts import DraftFailure, QueryDraft
 
     workshop.require_writer(request.writer.model)
     checkout, drafted = open_checkout(request.root), 0
 
-    def told(made: Draft | Failure) -> None:
+    def told(made: QueryDraft | DraftFailure) -> None:
         nonlocal drafted
-        drafted += isinstance(made, Draft)
-        if isinstance(made, Draft):
+        drafted += isinstance(made, QueryDraft)
+        if isinstance(made, QueryDraft):
             show(f"{made.id}: {made.query}")
         else:
             show(f"no draft of {made.category} ({made.kind}): {made.problem}")
 
     with answering(request.writer) as (model, settings, purse):
-        order = workshop.Order(
+        order = workshop.GenerationOrder(
             categories=_categories(request.categories),
             count=request.count,
             seed=request.seed,

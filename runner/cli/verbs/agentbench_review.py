@@ -12,7 +12,7 @@ from runner.cli.output import FAILED, OK, show, tell
 
 if TYPE_CHECKING:
     from runner.benchmarks.agentbench.queries import Query
-    from runner.benchmarks.agentbench.writing.drafts import Draft, Drafts
+    from runner.benchmarks.agentbench.writing.drafts import Drafts, QueryDraft
     from runner.catalog.checkout import Checkout
 
 
@@ -55,14 +55,14 @@ def run(request: Verb) -> int:
     return _review(request, drafts, draft)
 
 
-def _review(request: Verb, drafts: Drafts, draft: Draft) -> int:
+def _review(request: Verb, drafts: Drafts, draft: QueryDraft) -> int:
     """Decide; what is accepted is proved first, and then put into its suite."""
     from runner.benchmarks.agentbench.writing.drafts import replaced, write_drafts
     from runner.benchmarks.agentbench.writing.review import (
         Review,
         add_to_suite,
         edited_query,
-        require_place,
+        require_suite_place,
         review,
     )
 
@@ -75,7 +75,7 @@ def _review(request: Verb, drafts: Drafts, draft: Draft) -> int:
     )
     reviewed = review(draft, said_of_it)
     if reviewed.accepted is not None:
-        place = require_place(request.into)
+        place = require_suite_place(request.into)
         if not request.static and not _proved(open_checkout(request.root), reviewed.accepted):
             return FAILED
         tell(f"{draft.id} is in {add_to_suite(place, reviewed.accepted)}")

@@ -106,9 +106,9 @@ class _Queries(running.Subject):
         return seed_of(self.name) if seed is None else seed
 
     def estimate(self, models: Sequence[str], spending: Spending) -> Estimate:
-        from runner.benchmarks.agentbench.query_estimate import estimated
+        from runner.benchmarks.agentbench.query_estimate import estimate_queries
 
-        return estimated(
+        return estimate_queries(
             self.checkout,
             self.queries,
             self.request.mode,

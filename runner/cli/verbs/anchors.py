@@ -44,7 +44,7 @@ def _propose(checkout: Checkout, judge: Judge) -> int:
     from runner.gate import gate
     from runner.report.gate_text import proposal_text
 
-    proposal = gate.propose(checkout.root, judge, sources=checkout.source, log=tell)
+    proposal = gate.preview_accept(checkout.root, judge, sources=checkout.source, log=tell)
     show(proposal_text(proposal))
     return proposal.refusals[0].exit_code if proposal.refusals else OK
 
@@ -64,6 +64,6 @@ def _write_generation(request: Verb, checkout: Checkout, judge: Judge) -> int:
     show(standing_text(examined.verdict))
     generation = chain.read_chain(checkout.root)[-1]
     number = f"generation {generation.generation} ({generation.kind})"
-    tell(f"wrote {chain.LOCK}, {number}; commit locks/")
+    tell(f"wrote {chain.ANCHORS_LOCK}, {number}; commit locks/")
     gate.require(examined.verdict)
     return OK

@@ -30,11 +30,11 @@ class Verb(Request):
 def run(request: Verb) -> int:
     from runner.authoring.drafting.command import keep
     from runner.authoring.drafting.imported_scenario import Wanted, import_scenario
-    from runner.catalog.project import require_place
+    from runner.catalog.project import require_catalog_place
     from runner.repositories.local_labels import named_source
 
     found = places(request.root)
-    require_place(found.top)
+    require_catalog_place(found.top)
     source, own = named_source(
         request.repo,
         request.commit,

@@ -81,12 +81,12 @@ def _judge_answer(request: Verb, asked: AskedJudge, answer: Path) -> int:
 
 
 def _estimate(request: Verb, asked: AskedJudge) -> int:
-    from runner.runs.judging import estimate
+    from runner.runs.judging import estimate_judging
     from runner.scoring.judges import open_judge
 
     store, checkout = open_run(request.root, request.run), open_checkout(request.root)
     judge = open_judge(judge_as_before(checkout, asked, store))
-    return show_estimate(estimate(audit_of(store, checkout, judge)), as_json=request.json)
+    return show_estimate(estimate_judging(audit_of(store, checkout, judge)), as_json=request.json)
 
 
 def _judge_run(request: Verb, asked: AskedJudge) -> int:

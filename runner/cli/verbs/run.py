@@ -32,7 +32,7 @@ from runner.cli.options import (
 
 if TYPE_CHECKING:
     from runner.agents.spending import Spending
-    from runner.benchmarks.scenarios.scenario_estimate import Estimate
+    from runner.benchmarks.scenarios.scenario_estimate import ScenarioEstimate
     from runner.catalog.checkout import Checkout
     from runner.records import Gate
     from runner.records.run_store import LoadedRun
@@ -96,10 +96,13 @@ class Scenarios(running.Subject):
     def executor(self) -> str:
         return self.request.executor
 
-    def estimate(self, models: Sequence[str], spending: Spending) -> Estimate:
-        from runner.benchmarks.scenarios.scenario_estimate import Asked, estimate
+    def estimate(self, models: Sequence[str], spending: Spending) -> ScenarioEstimate:
+        from runner.benchmarks.scenarios.scenario_estimate import (
+            EstimateRequest,
+            estimate_scenarios,
+        )
 
-        asked = Asked(
+        asked = EstimateRequest(
             scenarios=self.scenarios,
             servers=self.servers,
             models=models,
@@ -107,7 +110,7 @@ class Scenarios(running.Subject):
             jobs=self.request.jobs,
             spending=spending,
         )
-        return estimate(asked, self.checkout.catalog, runs_of(self.request.root))
+        return estimate_scenarios(asked, self.checkout.catalog, runs_of(self.request.root))
 
     def default_name(self, models: Sequence[str]) -> str:
         from runner.runs import plan

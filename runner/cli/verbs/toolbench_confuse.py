@@ -49,13 +49,13 @@ def _of_responses(request: Verb) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import Labelled, confusion_report
     from runner.benchmarks.toolbench.responses import read_responses
     from runner.benchmarks.toolbench.task_files import load
-    from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to
+    from runner.benchmarks.toolbench.task_scoring import TaskScorer, answers_to
     from runner.support.errors import FairtrialError
 
     if not request.sources or request.variant is not None:
         hint = "give the data that they answer, and no --variant: a file of answers names none"
         raise FairtrialError("--responses cannot be read so", hint=hint)
-    data, scorer = load(request.sources), Scorer()
+    data, scorer = load(request.sources), TaskScorer()
     found = []
     for path in request.responses:
         by_task = read_responses(path).by_task

@@ -16,7 +16,7 @@ from runner.cli.verbs import toolbench_report
 if TYPE_CHECKING:
     from runner.agents.spending import Spending
     from runner.benchmarks.toolbench.task_benchmark import PreparedTasks
-    from runner.benchmarks.toolbench.task_run import Setup
+    from runner.benchmarks.toolbench.task_run import TaskRunSetup
     from runner.cli.output import Estimate
 
 
@@ -65,12 +65,12 @@ def run(request: Verb) -> int:
     return running.run(request, subject)
 
 
-def _setup(request: Verb) -> Setup:
+def _setup(request: Verb) -> TaskRunSetup:
     from runner.benchmarks.toolbench import task_run
     from runner.benchmarks.toolbench.variants import read_variant
 
-    return task_run.Setup(
-        data=tuple(map(task_run.located, request.chosen.data)),
+    return task_run.TaskRunSetup(
+        data=tuple(map(task_run.absolute_source, request.chosen.data)),
         difficulties=request.chosen.difficulties,
         categories=request.chosen.categories,
         limit=request.chosen.limit,
@@ -85,13 +85,13 @@ class _Tasks(running.Subject):
     """What MCPToolBench++ brings to a run."""
 
     request: Verb
-    setup: Setup
+    setup: TaskRunSetup
     chosen: PreparedTasks
 
     def estimate(self, models: Sequence[str], spending: Spending) -> Estimate:
-        from runner.benchmarks.toolbench.task_estimate import estimated
+        from runner.benchmarks.toolbench.task_estimate import estimate_tasks
 
-        return estimated(self.chosen, models, self.request.trials, spending.priced)
+        return estimate_tasks(self.chosen, models, self.request.trials, spending.priced)
 
     def default_name(self, models: Sequence[str]) -> str:
         from runner.benchmarks.toolbench.task_run import default_name

@@ -44,7 +44,7 @@ def run(request: Verb) -> int:
 
 def _score_responses(request: Verb, tasks: Sequence[Task], problems: list[str]) -> int:
     from runner.benchmarks.toolbench.responses import read_responses
-    from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to, report_of
+    from runner.benchmarks.toolbench.task_scoring import TaskScorer, answers_to, report_of
     from runner.benchmarks.toolbench.task_tables import tables_of
     from runner.support.errors import FairtrialError
 
@@ -54,7 +54,7 @@ def _score_responses(request: Verb, tasks: Sequence[Task], problems: list[str]) 
     responses = read_responses(request.responses)
     problems += map(str, responses.problems)
     problems += responses.unknown(tasks)
-    scorer = Scorer(compat=request.compat)
+    scorer = TaskScorer(compat=request.compat)
     results = [scorer.result(one) for one in answers_to(tasks, responses.by_task)]
     report = report_of(tasks, results, compat=request.compat, problems=problems)
     show_tables(report, tables_of(report), as_json=request.json)

@@ -24,7 +24,7 @@ from runner.cli.output import OK, choose, show, tell
 from runner.cli.verbs import run as run_verb
 
 if TYPE_CHECKING:
-    from runner.authoring.onboarding.onboarding_state import Tried
+    from runner.authoring.onboarding.onboarding_state import OnboardedServer
     from runner.catalog.checkout import Checkout
 
 
@@ -124,7 +124,9 @@ def run(request: Verb) -> int:
     return running.run(whole, _Trying(**vars(subject), tried=tried), runs)
 
 
-def _preflight(whole: run_verb.Verb, checkout: Checkout, runs: Path, tried: Tried) -> Iterator[str]:
+def _preflight(
+    whole: run_verb.Verb, checkout: Checkout, runs: Path, tried: OnboardedServer
+) -> Iterator[str]:
     """One question to both arms, by the navigator that costs nothing."""
     import shutil
 
@@ -136,7 +138,7 @@ def _preflight(whole: run_verb.Verb, checkout: Checkout, runs: Path, tried: Trie
         server_use,
     )
     from runner.records.run_store import RunStore
-    from runner.runs.executors.local_executor import Local
+    from runner.runs.executors.local_executor import LocalExecutor
     from runner.runs.prepare import prepare
     from runner.sandbox.engine import sweep
 
@@ -148,7 +150,7 @@ def _preflight(whole: run_verb.Verb, checkout: Checkout, runs: Path, tried: Trie
     with store.lock():
         sweep(checkout.engine, run=store.label)
         planned = running.plan_cells(first, store, prepared, ("offline",), None)
-        running.execute(Local(jobs=1), planned, prepared, store)
+        running.execute(LocalExecutor(jobs=1), planned, prepared, store)
     use = server_use(store)
     yield from remarks(use, tried.card.network_attempts)
     stood = stand(checkout, tried.server, tried.scenario)
@@ -159,7 +161,7 @@ def _preflight(whole: run_verb.Verb, checkout: Checkout, runs: Path, tried: Trie
 class _Trying(run_verb.Scenarios):
     """A run of scenarios that ends with the screen of a try."""
 
-    tried: Tried
+    tried: OnboardedServer
 
     def report(self, begun: running.Begun) -> int:
         from runner.authoring.onboarding.screen import screen as screen_of_try

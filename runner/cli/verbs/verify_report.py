@@ -46,7 +46,9 @@ def run(request: Verb) -> int:
         found += report_digests.report_differences(statement, built)
     except GateError as error:
         # Listed with the rest: what differs says why it is closed.
-        found.append(report_digests.Difference(where="gate", attested="open", found=error.what))
+        found.append(
+            report_digests.AttestationMismatch(where="gate", attested="open", found=error.what)
+        )
         code = error.exit_code
     if request.json:
         differences = {"differences": found, "versions": versions}

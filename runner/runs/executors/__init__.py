@@ -9,7 +9,7 @@ from runner.protocols import Progress
 from runner.records import Cell
 from runner.records.run_store import RunStore
 from runner.runs.benchmark import Benchmark
-from runner.runs.executors.local_executor import Local
+from runner.runs.executors.local_executor import LocalExecutor
 from runner.runs.run_inputs import PreparedRun
 
 
@@ -39,4 +39,4 @@ class ExecutorFactory(Protocol):
         ...
 
 
-EXECUTORS: dict[str, ExecutorFactory] = {"local": Local}
+EXECUTORS: dict[str, ExecutorFactory] = {"local": LocalExecutor}

@@ -17,7 +17,7 @@ from runner.sandbox.engine import connect
 from runner.support.errors import FairtrialError, SpendingCap
 
 
-class Local:
+class LocalExecutor:
     """protocols.Executor."""
 
     def __init__(self, *, jobs: int) -> None:
@@ -49,7 +49,9 @@ class Local:
                 plan=store.plan(),
                 run=benchmark.run,
             )
-            work = _Work(shared=shared, progress=progress, slots=asyncio.Semaphore(self._jobs))
+            work = _RunningBlocks(
+                shared=shared, progress=progress, slots=asyncio.Semaphore(self._jobs)
+            )
             async with asyncio.TaskGroup() as tasks:
                 for cells in blocks:
                     tasks.create_task(work.run_block(cells))
@@ -61,7 +63,7 @@ class Local:
 
 
 @dataclass(kw_only=True)
-class _Work:
+class _RunningBlocks:
     """Blocks under way."""
 
     shared: Shared

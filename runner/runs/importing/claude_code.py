@@ -33,7 +33,7 @@ MAX_DEPTH = 50
 """Levels of a call's arguments: what is nested deeper could not be read back."""
 _TOO_MANY = 10**15
 """Tokens: more than any conversation had; NaN and infinity are no fewer."""
-Line = Mapping[str, Any]
+TranscriptLine = Mapping[str, Any]
 """One event as Claude Code writes it."""
 
 _TYPES = frozenset(
@@ -48,7 +48,7 @@ _STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {
 }
 
 
-def read_transcript(path: Path) -> tuple[Event, ...]:
+def read_claude_code(path: Path) -> tuple[Event, ...]:
     """A Claude Code transcript as our events. Raises FairtrialError if it is none."""
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
@@ -62,12 +62,12 @@ def read_transcript(path: Path) -> tuple[Event, ...]:
     return tuple(events_in(lines))
 
 
-def is_claude_code(line: Line) -> bool:
+def is_claude_code(line: TranscriptLine) -> bool:
     """Is this an event of Claude Code?"""
     return _text(line.get("type")) in _TYPES and not _MARKS.isdisjoint(line)
 
 
-def json_objects(text: str) -> Iterator[Line]:
+def json_objects(text: str) -> Iterator[TranscriptLine]:
     """The JSON objects of an array or of JSON Lines.
 
     A line cut by a kill, or one that is no object, is passed over.
@@ -77,7 +77,7 @@ def json_objects(text: str) -> Iterator[Line]:
     return _objects(map(_parse, text.split("\n")))
 
 
-def _objects(items: Iterable[Any]) -> Iterator[Line]:
+def _objects(items: Iterable[Any]) -> Iterator[TranscriptLine]:
     for item in items:
         if isinstance(item, dict):
             yield item
@@ -91,7 +91,7 @@ def _parse(text: str) -> Any:
         return None
 
 
-def roots_of(lines: Iterable[Line]) -> tuple[str, ...]:
+def roots_of(lines: Iterable[TranscriptLine]) -> tuple[str, ...]:
     """The folders the agent worked in, without repeats."""
     roots: dict[str, None] = {}
     for line in lines:
@@ -101,9 +101,9 @@ def roots_of(lines: Iterable[Line]) -> tuple[str, ...]:
     return tuple(roots)
 
 
-def events_in(lines: Iterable[Line]) -> Iterator[Event]:
+def events_in(lines: Iterable[TranscriptLine]) -> Iterator[Event]:
     """The main agent's events, and its subagents' calls and tokens, as ours."""
-    reader = Reader()
+    reader = ClaudeCodeReader()
     for line in lines:
         yield from reader.read(line)
     yield from reader.close()
@@ -111,7 +111,7 @@ def events_in(lines: Iterable[Line]) -> Iterator[Event]:
         yield Note(text=text)
 
 
-def _is_of_subagent(line: Line) -> bool:
+def _is_of_subagent(line: TranscriptLine) -> bool:
     return bool(line.get("isSidechain") or line.get("parent_tool_use_id"))
 
 
@@ -127,7 +127,7 @@ _SUBAGENTS = "turns were subagents': their calls and tokens count, their prose i
 _UNEVEN = "results count other tokens than their messages; the larger figures were taken"
 
 
-class Reader:
+class ClaudeCodeReader:
     """The place in the transcript. A step ends with a `result`, or if the user speaks again."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Reader:
             self.step += 1
             self._begin_step()
 
-    def read(self, line: Line) -> Iterator[Event]:
+    def read(self, line: TranscriptLine) -> Iterator[Event]:
         if self._is_repeated(line):
             return
         of_subagent = _is_of_subagent(line)
@@ -188,7 +188,7 @@ class Reader:
         for what, count in self.counts.items():
             yield f"{count} {what}"
 
-    def _is_repeated(self, line: Line) -> bool:
+    def _is_repeated(self, line: TranscriptLine) -> bool:
         name = _text(line.get("uuid"))
         if name and name in self._seen:
             self.counts[_REPEATED] += 1
@@ -196,19 +196,19 @@ class Reader:
         self._seen.add(name)
         return False
 
-    def _message(self, line: Line) -> Line:
+    def _message(self, line: TranscriptLine) -> TranscriptLine:
         """A message that is a text or a list alone is its content."""
         message = line.get("message")
         if isinstance(message, dict):
             return message
         return {"content": message}
 
-    def _blocks(self, message: Line) -> list[Line]:
+    def _blocks(self, message: TranscriptLine) -> list[TranscriptLine]:
         """A message's content; a plain text is a block, as the whole of it or as an item."""
         content = message.get("content")
         if not isinstance(content, list):
             content = [content]
-        blocks: list[Line] = []
+        blocks: list[TranscriptLine] = []
         for item in content:
             if isinstance(item, dict):
                 blocks.append(item)
@@ -220,7 +220,7 @@ class Reader:
 
     # what the assistant says and does
 
-    def _assistant(self, message: Line) -> Iterator[Event]:
+    def _assistant(self, message: TranscriptLine) -> Iterator[Event]:
         self._go_on()
         # One message comes in several lines, a block each, and every line repeats its usage.
         name = _text(message.get("id"))
@@ -236,7 +236,7 @@ class Reader:
             self._tokens.add(usage, of_subagent=False)
             self._pending = usage
 
-    def _subagent(self, message: Line) -> Iterator[Event]:
+    def _subagent(self, message: TranscriptLine) -> Iterator[Event]:
         for block in self._blocks(message):
             if block.get("type") == "tool_use":
                 yield self._tool_call(block)
@@ -246,7 +246,7 @@ class Reader:
             self._tokens.add(usage, of_subagent=True)
             yield usage
 
-    def _new_usage(self, message: Line) -> Usage | None:
+    def _new_usage(self, message: TranscriptLine) -> Usage | None:
         """A message's, at its first line."""
         name, usage = _text(message.get("id")), message.get("usage")
         if usage and not isinstance(usage, dict):
@@ -261,7 +261,7 @@ class Reader:
             yield self._pending
         self._pending = None
 
-    def _block(self, block: Line) -> Iterator[Event]:
+    def _block(self, block: TranscriptLine) -> Iterator[Event]:
         kind = block.get("type")
         said = block.get("text") or block.get("thinking") or ""
         text = _text(said)
@@ -277,7 +277,7 @@ class Reader:
         elif not isinstance(said, str):
             self.counts[PASSED_OVER] += 1
 
-    def _tool_call(self, block: Line) -> ToolCall:
+    def _tool_call(self, block: TranscriptLine) -> ToolCall:
         tool = _text(block.get("name"))
         name = _text(block.get("id"))
         self._open.add(name)
@@ -297,7 +297,7 @@ class Reader:
             self.counts[_UNHELD] += 1
         return {}
 
-    def _usage(self, usage: Line) -> Usage:
+    def _usage(self, usage: TranscriptLine) -> Usage:
         written_tokens = _count(usage, "cache_creation_input_tokens")
         return Usage(
             step=self.step,
@@ -311,7 +311,7 @@ class Reader:
 
     # what the user and the tools say
 
-    def _user(self, line: Line) -> Iterator[Event]:
+    def _user(self, line: TranscriptLine) -> Iterator[Event]:
         blocks = self._blocks(self._message(line))
         results = [block for block in blocks if block.get("type") == "tool_result"]
         yield from self._tool_results(results)
@@ -325,7 +325,7 @@ class Reader:
         self._go_on()
         yield Prompt(step=self.step, text=spoken)
 
-    def _tool_results(self, blocks: Iterable[Line]) -> Iterator[ToolResult]:
+    def _tool_results(self, blocks: Iterable[TranscriptLine]) -> Iterator[ToolResult]:
         for block in blocks:
             if block.get("type") != "tool_result":
                 continue
@@ -337,7 +337,7 @@ class Reader:
                 # Of a session gone on with elsewhere: a result of nothing could not be scored.
                 self.counts[_NO_CALL] += 1
 
-    def _tool_result(self, block: Line) -> ToolResult:
+    def _tool_result(self, block: TranscriptLine) -> ToolResult:
         content = block.get("content")
         if isinstance(content, list):
             self._count_images(_objects(content))
@@ -354,14 +354,14 @@ class Reader:
             wall_sec=None,
         )
 
-    def _count_images(self, parts: Iterable[Line]) -> None:
+    def _count_images(self, parts: Iterable[TranscriptLine]) -> None:
         for part in parts:
             if part.get("type") == "image":
                 self.counts[_IMAGES] += 1
 
     # how it ends
 
-    def _result(self, line: Line) -> Iterator[Event]:
+    def _result(self, line: TranscriptLine) -> Iterator[Event]:
         final = _text(line.get("result"))
         if final.strip() and not self._repeats(final):
             self._go_on()
@@ -434,7 +434,7 @@ def _same_input(counted: Counter[str], said: Usage) -> bool:
     return given == (said.input_tokens, said.cache_read_tokens)
 
 
-def _seconds(line: Line) -> float | None:
+def _seconds(line: TranscriptLine) -> float | None:
     """A result's own duration: model, tools and waits together."""
     duration_ms = _count(line, "duration_ms")
     if not duration_ms:
@@ -466,12 +466,12 @@ def _inside(value: object) -> Iterable[object]:
     return ()
 
 
-def _is_reminder(line: Line) -> bool:
+def _is_reminder(line: TranscriptLine) -> bool:
     """Text that the harness slips in as the user's: no prompt begins with it."""
     return bool(line.get("isMeta") or line.get("isSynthetic"))
 
 
-def _spoken(blocks: Iterable[Line]) -> str:
+def _spoken(blocks: Iterable[TranscriptLine]) -> str:
     texts = []
     for block in blocks:
         text = _text(block.get("text"))
@@ -495,7 +495,7 @@ def _text(value: object) -> str:
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def _count(usage: Line, key: str) -> int:
+def _count(usage: TranscriptLine, key: str) -> int:
     """0 for anything but a number of tokens."""
     value = usage.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _TOO_MANY:

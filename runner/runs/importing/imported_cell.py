@@ -29,7 +29,13 @@ from runner.records import (
     digest_of,
 )
 from runner.runs.importing import claude_code
-from runner.runs.importing.claude_code import Line, Reader, is_claude_code, json_objects, roots_of
+from runner.runs.importing.claude_code import (
+    ClaudeCodeReader,
+    TranscriptLine,
+    is_claude_code,
+    json_objects,
+    roots_of,
+)
 from runner.support.code_digest import code_digest
 from runner.support.errors import FairtrialError
 
@@ -47,7 +53,7 @@ _LIMITS: dict[str, OutcomeKind] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recording:
+class ImportedTranscript:
     """A transcript's file, and whose cell it is to be."""
 
     data: bytes
@@ -67,7 +73,7 @@ class Session:
     imported: Imported
 
 
-def read_session(recording: Recording, scenario: Scenario) -> Session:
+def read_session(recording: ImportedTranscript, scenario: Scenario) -> Session:
     """Raises FairtrialError if it is no transcript of Claude Code, or not of this arm."""
     facts = _facts(recording)
     _require_arm(recording, facts)
@@ -91,17 +97,17 @@ def read_session(recording: Recording, scenario: Scenario) -> Session:
     )
 
 
-Texts = tuple[str, ...]
+Notices = tuple[str, ...]
 
 
 def _events(
-    recording: Recording, facts: _Facts, scenario: Scenario
-) -> tuple[tuple[Event, ...], Texts, Texts]:
+    recording: ImportedTranscript, facts: _Facts, scenario: Scenario
+) -> tuple[tuple[Event, ...], Notices, Notices]:
     """The events; what is lost or otherwise than it was; and what was only written otherwise."""
-    reader, arm = Reader(), _arm(recording)
+    reader, arm = ClaudeCodeReader(), _arm(recording)
     shown = _Relative(roots=roots_of(facts.lines))
     events = map(shown.event, map(arm.event, _read(reader, facts.lines)))
-    placed = _Placed(events=tuple(events), scenario=scenario)
+    placed = _StepEvents(events=tuple(events), scenario=scenario)
     over_steps = tuple(placed.over_steps())
     remarks = (reader.remarks(), placed.remarks(), facts.remarks(recording), arm.remarks())
     return over_steps, tuple(chain.from_iterable(remarks)), tuple(shown.remarks())
@@ -136,7 +142,7 @@ def is_imported(cell: Cell) -> bool:
 # --- the file -------------------------------------------------------------------------------
 
 
-def _facts(recording: Recording) -> _Facts:
+def _facts(recording: ImportedTranscript) -> _Facts:
     hint = "record one with `claude -p … --output-format stream-json --verbose`"
     if not recording.data.strip():
         raise FairtrialError("the file is empty", where=recording.file, hint=hint)
@@ -156,7 +162,7 @@ def _unreadable(text: str, read: int) -> int:
     return sum(bool(line.strip()) for line in text.split("\n")) - read
 
 
-def _read(reader: Reader, lines: Iterable[Line]) -> Iterator[Event]:
+def _read(reader: ClaudeCodeReader, lines: Iterable[TranscriptLine]) -> Iterator[Event]:
     for line in lines:
         yield from reader.read(line)
     yield from reader.close()
@@ -167,7 +173,7 @@ def _read(reader: Reader, lines: Iterable[Line]) -> Iterator[Event]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Facts:
-    lines: tuple[Line, ...]
+    lines: tuple[TranscriptLine, ...]
     unreadable: int
     """Lines of the file that are none."""
 
@@ -193,11 +199,11 @@ class _Facts:
         return "unknown"
 
     @property
-    def result(self) -> Line | None:
+    def result(self) -> TranscriptLine | None:
         """The last one."""
         return self._last("result")
 
-    def _last(self, kind: str) -> Line | None:
+    def _last(self, kind: str) -> TranscriptLine | None:
         for line in reversed(self.lines):
             if line.get("type") == kind:
                 return line
@@ -220,7 +226,7 @@ class _Facts:
                 return {str(one.get("name")): str(one.get("status")) for one in named}
         return None
 
-    def remarks(self, recording: Recording) -> Iterator[str]:
+    def remarks(self, recording: ImportedTranscript) -> Iterator[str]:
         others = sorted((self.mounted or {}).keys() - {recording.mounted})
         if others:
             yield f"other MCP servers were mounted too: {', '.join(others)}"
@@ -229,7 +235,7 @@ class _Facts:
         if self.unreadable:
             yield f"{self.unreadable} lines were no JSON objects and were passed over"
 
-    def outcome(self, recording: Recording) -> Outcome:
+    def outcome(self, recording: ImportedTranscript) -> Outcome:
         status = (self.mounted or {}).get(recording.mounted, "")
         if recording.server != SHELL and status in _DOES_NOT_WORK:
             reason = f"Claude Code could not use {recording.mounted}: {status}"
@@ -246,7 +252,7 @@ class _Facts:
         return Outcome(kind="interrupted", reason=reason)
 
 
-def _outcome_of(result: Line) -> Outcome:
+def _outcome_of(result: TranscriptLine) -> Outcome:
     subtype, said = str(result.get("subtype")), str(result.get("result") or "")[:REASON_CHARS]
     if subtype in _LIMITS:
         return Outcome(kind=_LIMITS[subtype], reason=f"Claude Code ended with {subtype}")
@@ -262,7 +268,7 @@ def _outcome_of(result: Line) -> Outcome:
 # --- the arm --------------------------------------------------------------------------------
 
 
-def _require_arm(recording: Recording, facts: _Facts) -> None:
+def _require_arm(recording: ImportedTranscript, facts: _Facts) -> None:
     mounted = facts.mounted
     if recording.server == SHELL or mounted is None or recording.mounted in mounted:
         return
@@ -275,7 +281,7 @@ def _require_arm(recording: Recording, facts: _Facts) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Arm:
+class _ArmCalls:
     """Calls as the arm's server's, under the server's own names, or as the shell's."""
 
     mounted: str
@@ -302,10 +308,10 @@ class _Arm:
             yield f"{len(self.foreign)} calls were of other MCP servers, and count as the shell's"
 
 
-def _arm(recording: Recording) -> _Arm:
+def _arm(recording: ImportedTranscript) -> _ArmCalls:
     if recording.server == SHELL:
-        return _Arm(mounted="")
-    return _Arm(mounted=recording.mounted)
+        return _ArmCalls(mounted="")
+    return _ArmCalls(mounted=recording.mounted)
 
 
 def _as_mounted(name: str) -> str:
@@ -317,7 +323,7 @@ def _as_mounted(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Placed:
+class _StepEvents:
     """Events over the steps of a scenario."""
 
     events: tuple[Event, ...]

@@ -19,12 +19,12 @@ from pydantic import TypeAdapter, ValidationError
 from runner.catalog.catalog import questions_digest
 from runner.records import Cell, CellResult, GateStamp, Name, Plan, RecordedResult, Scenario
 from runner.records.run_store import EndedAttempt, RunStore, write_bytes, write_record
-from runner.records.transcript_files import TranscriptWriter, holds
+from runner.records.transcript_files import TranscriptWriter, is_transcript
 from runner.runs.importing.imported_cell import (
     HARNESS,
     MAX_BYTES,
     SHELL,
-    Recording,
+    ImportedTranscript,
     Session,
     importer_digest,
     is_imported,
@@ -75,7 +75,7 @@ def _require_name(server: str, written: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Made:
+class _CellToWrite:
     cell: Cell
     data: bytes
     session: Session
@@ -108,7 +108,7 @@ def import_cells(
 
 def _made(
     checkout: Checkout, scenario: str, arrivals: Sequence[Arrival], planned: Sequence[Cell]
-) -> list[_Made]:
+) -> list[_CellToWrite]:
     """Every file read before any is written: one that is refused must leave no half of a run."""
     asked = checkout.scenario(scenario)
     inputs = {
@@ -116,7 +116,7 @@ def _made(
         "scenario": questions_digest(asked.scenario),
         "commit": checkout.repository(asked).commit,
     }
-    made: list[_Made] = []
+    made: list[_CellToWrite] = []
     for arrival in arrivals:
         data = _read(arrival.path)
         taken = [*planned, *(one.cell for one in made)]
@@ -125,7 +125,7 @@ def _made(
             continue
         session = _session(data, arrival, asked.scenario)
         cell = _cell(session, arrival, scenario, inputs, taken)
-        made.append(_Made(cell=cell, data=data, session=session))
+        made.append(_CellToWrite(cell=cell, data=data, session=session))
     return made
 
 
@@ -156,7 +156,7 @@ def _read(path: Path) -> bytes:
 
 
 def _session(data: bytes, arrival: Arrival, scenario: Scenario) -> Session:
-    recording = Recording(
+    recording = ImportedTranscript(
         data=data, file=arrival.path.name, server=arrival.server, mounted=arrival.mounted
     )
     try:
@@ -221,7 +221,7 @@ def _write_plan(store: RunStore, cells: Sequence[Cell], *, gate: GateStamp | Non
     return plan
 
 
-def _write(store: RunStore, made: _Made, plan: Plan) -> None:
+def _write(store: RunStore, made: _CellToWrite, plan: Plan) -> None:
     folder = store.begin(made.cell)
     write_bytes(folder.path / SOURCE, made.data)
     with TranscriptWriter(folder.path / "transcript.jsonl") as writer:
@@ -304,7 +304,7 @@ def _kind(imported: bool) -> str:
 def _holds(attempt: EndedAttempt, again: Session) -> bool:
     """False too for a transcript that is gone or no longer one: its cell alone is not believed."""
     try:
-        return holds(attempt.transcript, again.events)
+        return is_transcript(attempt.transcript, again.events)
     except FairtrialError:
         return False
 
@@ -329,7 +329,7 @@ def _from_source(
     if found != cell.inputs["source"]:
         return
     file, mounted = result.imported.file, cell.inputs.get("mounted", SHELL)
-    recording = Recording(data=data, file=file, server=cell.server, mounted=mounted)
+    recording = ImportedTranscript(data=data, file=file, server=cell.server, mounted=mounted)
     try:
         again = read_session(recording, scenario)
     except FairtrialError as error:

@@ -12,7 +12,7 @@ from runner.records.transcript_files import iter_transcript
 from runner.runs.importing.claude_code import events_in, is_claude_code, json_objects, roots_of
 from runner.support.errors import FairtrialError
 
-Kind = Literal["text", "transcript", "claude_code"]
+AnswerFileKind = Literal["text", "transcript", "claude_code"]
 
 _OUR_EVENTS = frozenset(
     ("system prompt prose thinking tool_call tool_result usage step_end note").split()
@@ -22,17 +22,17 @@ _NOT_OURS = frozenset({"message", "session_id", "sessionId", "subtype"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text:
+class AnswerFile:
     """The answers of one file."""
 
-    kind: Kind
+    kind: AnswerFileKind
     texts: tuple[str, ...]
     """One per step; a plain text is one."""
     roots: tuple[str, ...] = ()
     """Absolute paths at which the transcript's agent saw the repository."""
 
 
-def read_text(path: Path) -> Text:
+def read_answer_file(path: Path) -> AnswerFile:
     """Plain text or Markdown, our own transcript, or one of Claude Code.
 
     What the file holds tells them apart, not its name. Raises FairtrialError if the file cannot be
@@ -41,7 +41,7 @@ def read_text(path: Path) -> Text:
     data = _read_bytes(path)
     kind = _kind_of(data)
     if kind == "transcript":
-        return Text(kind=kind, texts=_prose_by_step(iter_transcript(path)))
+        return AnswerFile(kind=kind, texts=_prose_by_step(iter_transcript(path)))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -49,8 +49,8 @@ def read_text(path: Path) -> Text:
         raise FairtrialError("not UTF-8 text", where=str(path), hint=hint) from error
     if kind == "claude_code":
         lines = list(json_objects(text))
-        return Text(kind=kind, texts=_prose_by_step(events_in(lines)), roots=roots_of(lines))
-    return Text(kind=kind, texts=(text.replace("\r\n", "\n"),))
+        return AnswerFile(kind=kind, texts=_prose_by_step(events_in(lines)), roots=roots_of(lines))
+    return AnswerFile(kind=kind, texts=(text.replace("\r\n", "\n"),))
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -62,7 +62,7 @@ def _read_bytes(path: Path) -> bytes:
         raise FairtrialError(what, where=str(path), hint=hint) from error
 
 
-def _kind_of(data: bytes) -> Kind:
+def _kind_of(data: bytes) -> AnswerFileKind:
     """By the first JSON object: an answer may be JSON too, and is a plain text then."""
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
         return "text"

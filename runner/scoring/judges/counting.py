@@ -46,7 +46,12 @@ from runner.records import (
 from runner.scoring.judges import form
 from runner.scoring.judges.checklist.cited_places import APART, MISCITED, UNCITED, Place
 from runner.scoring.judges.checklist.hidden import visible
-from runner.scoring.judges.checklist.parsed_answer import FactKey, Given, Reading, facts_of
+from runner.scoring.judges.checklist.parsed_answer import (
+    FactKey,
+    GivenToAgent,
+    ParsedAnswer,
+    facts_of,
+)
 from runner.scoring.judges.checklist.sentences import Context, units_of
 from runner.scoring.judges.form import ClaimReading, FactReading, Shown
 from runner.scoring.judges.quotes import Index, Span, find_quote
@@ -70,7 +75,7 @@ class CountedStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Credit:
+class _ReadingCredit:
     worth: float
     why: str = ""
     status: FactStatus = "absent"
@@ -93,10 +98,10 @@ class Counting:
         self.facts = facts_of(step)
         self.text = visible(answer.text)
         seen = answer.model_copy(update={"text": self.text})
-        self.reading = Reading(step, seen, must_find)
+        self.reading = ParsedAnswer(step, seen, must_find)
         self.index = Index(self.reading)
         questions = [criterion.question for criterion in step.criteria.values()]
-        self._given = Given([answer.prompt, *questions])
+        self._given = GivenToAgent([answer.prompt, *questions])
 
     def count(self, read: StepReading) -> CountedStep:
         credits_of = self._credits(read.facts)
@@ -112,7 +117,7 @@ class Counting:
 
     # --- facts ----------------------------------------------------------------------------------
 
-    def _credits(self, read: Mapping[FactKey, FactReading]) -> dict[FactKey, _Credit]:
+    def _credits(self, read: Mapping[FactKey, FactReading]) -> dict[FactKey, _ReadingCredit]:
         """In the rubric's order; facts with places take from the sentences' capacity first."""
         capacity = [4 + unit.words // 15 for unit in self.reading.units]
         placed_first = sorted(self.facts, key=lambda key: not self.facts[key].cites)
@@ -121,18 +126,18 @@ class Counting:
             found[key] = self._credit(self.facts[key], read[key], capacity)
         return {key: found[key] for key in self.facts}
 
-    def _credit(self, fact: Fact, read: FactReading, capacity: list[int]) -> _Credit:
+    def _credit(self, fact: Fact, read: FactReading, capacity: list[int]) -> _ReadingCredit:
         if read.verdict == "absent":
-            return _Credit(worth=0.0, why="missing")
+            return _ReadingCredit(worth=0.0, why="missing")
         if problem := self._quote_problem(read.quote):
-            return _Credit(worth=0.0, why=problem)
+            return _ReadingCredit(worth=0.0, why=problem)
         quote = read.quote.strip()
         if read.verdict == "contradicted":
             why = "contradicted"
-            return _Credit(worth=CONTRADICTED, why=why, status=read.verdict, quote=quote)
+            return _ReadingCredit(worth=CONTRADICTED, why=why, status=read.verdict, quote=quote)
         units = self.index.units(quote)
         if not _take(capacity, units):
-            return _Credit(worth=0.0, why="said among too many", quote=quote)
+            return _ReadingCredit(worth=0.0, why="said among too many", quote=quote)
         placed = self._placed(fact, units)
         worth, why = placed.worth, placed.why
         if read.verdict == "partial":
@@ -150,22 +155,24 @@ class Counting:
 
     # --- places ---------------------------------------------------------------------------------
 
-    def _placed(self, fact: Fact, units: frozenset[int]) -> _Credit:
+    def _placed(self, fact: Fact, units: frozenset[int]) -> _ReadingCredit:
         """What a fact that is stated in these sentences earns."""
         if not fact.cites:
-            return _Credit(worth=STATED)
+            return _ReadingCredit(worth=STATED)
         trust, spray = self.reading.trust, "cited in a spray" if self.reading.is_spray else ""
         if _is_cited(fact, self._near(units)):
-            return _Credit(worth=STATED * trust, why=spray, place="right")
+            return _ReadingCredit(worth=STATED * trust, why=spray, place="right")
         if _is_cited(fact, self.reading.places):
-            return _Credit(worth=APART * trust, why=spray or "cited elsewhere", place="right")
+            return _ReadingCredit(
+                worth=APART * trust, why=spray or "cited elsewhere", place="right"
+            )
         own = self._own(units)
         if not own:
-            return _Credit(worth=UNCITED, why="uncited")
+            return _ReadingCredit(worth=UNCITED, why="uncited")
         pairs = product(own, fact.cites)
         if any(same_file(place.path, cite.path) for place, cite in pairs):
-            return _Credit(worth=MISCITED, why="cited at another line", place="wrong_line")
-        return _Credit(worth=MISCITED, why="cited in another file", place="wrong_file")
+            return _ReadingCredit(worth=MISCITED, why="cited at another line", place="wrong_line")
+        return _ReadingCredit(worth=MISCITED, why="cited in another file", place="wrong_file")
 
     def _near(self, units: frozenset[int]) -> frozenset[Place]:
         """Places of the passages that hold the sentences, or lie within them."""
@@ -187,7 +194,7 @@ class Counting:
     # --- false claims ---------------------------------------------------------------------------
 
     def _claims(
-        self, read: Sequence[ClaimReading], credits_: Iterable[_Credit]
+        self, read: Sequence[ClaimReading], credits_: Iterable[_ReadingCredit]
     ) -> Iterator[FalseClaim]:
         """Those that hold, by where they stand in the answer: at most five, each place once."""
         taken = [find_quote(item.quote, self.text) for item in credits_ if item.worth < 0]
@@ -242,7 +249,7 @@ def _is_cited(fact: Fact, places: frozenset[Place]) -> bool:
     return any(points_at(place.path, place.start, place.end, cite) for place, cite in pairs)
 
 
-def _fact_verdict(step: str, criterion: str, fact: Fact, credit: _Credit) -> FactVerdict:
+def _fact_verdict(step: str, criterion: str, fact: Fact, credit: _ReadingCredit) -> FactVerdict:
     return FactVerdict(
         step=step,
         criterion=criterion,
@@ -280,7 +287,7 @@ def unanswered(step: RubricStep) -> CountedStep:
     )
     facts = []
     for (criterion, _), fact in facts_of(step).items():
-        credit = _Credit(worth=0.0, why="the step has no answer")
+        credit = _ReadingCredit(worth=0.0, why="the step has no answer")
         facts.append(_fact_verdict(step.name, criterion, fact, credit))
     return CountedStep(step=verdict, facts=tuple(facts), false_claims=())
 

@@ -39,7 +39,7 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class FactQuestion:
     """A fact, and the lines that prove it."""
 
     id: str
@@ -92,10 +92,10 @@ class Question(Protocol[Read_co]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class FactsRequest:
     """Some facts of a step, and the step's answer."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[FactQuestion, ...]
     answer: str
 
     @property
@@ -141,12 +141,12 @@ def system_prompt() -> str:
     return resources.files(__package__).joinpath("model_prompt.md").read_text("utf-8")
 
 
-def facts_block(asked: Sequence[Asked]) -> str:
+def facts_block(asked: Sequence[FactQuestion]) -> str:
     """Facts and their source as JSON."""
     return json.dumps(list(map(_as_json, asked)), indent=1, ensure_ascii=False)
 
 
-def _as_json(asked: Asked) -> dict[str, Any]:
+def _as_json(asked: FactQuestion) -> dict[str, Any]:
     source = [{"path": item.path, "lines": _numbered(item)} for item in asked.shown]
     return {"id": asked.id, "fact": asked.says, "source": source}
 
@@ -183,7 +183,7 @@ def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def batches(asked: Sequence[Asked], size: int, answer: str) -> Iterator[Request]:
+def batches(asked: Sequence[FactQuestion], size: int, answer: str) -> Iterator[FactsRequest]:
     """Requests of up to `size` facts each, in the order given."""
     for start in range(0, len(asked), size):
-        yield Request(asked=tuple(asked[start : start + size]), answer=answer)
+        yield FactsRequest(asked=tuple(asked[start : start + size]), answer=answer)

@@ -12,7 +12,7 @@ from runner.agents.models import open_model
 from runner.agents.models.wire import load_json
 from runner.agents.text_tool_calls import ConstrainedModel
 from runner.agents.usage import usage_of
-from runner.protocols import Message, Model, Source, ToolSpec, Turn, UserMessage
+from runner.protocols import LineSource, Message, Model, ToolSpec, Turn, UserMessage
 from runner.records import AnswerStep, Count, MustCite, Record, Rubric, Usage
 from runner.scoring.judges import form
 from runner.scoring.judges.form import BrokenReply, Question
@@ -55,7 +55,7 @@ class ToJudge(NamedTuple):
     rubric: Rubric
     answer: Sequence[AnswerStep]
     must_find: Sequence[Sequence[MustCite]]
-    source: Source | None
+    source: LineSource | None
 
 
 class JudgeEstimate(Record):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.agents.models.model_settings import ModelSettings
-from runner.agents.spending import Purse
+from runner.agents.spending import JudgeBudget
 from runner.protocols import Log
 from runner.records import Judging
 
@@ -18,7 +18,7 @@ class JudgeSettings:
     models: ModelSettings = field(default_factory=ModelSettings)
     replies: Path | None = None
     """Where replies are kept; None keeps none."""
-    purse: Purse = field(default_factory=Purse)
+    purse: JudgeBudget = field(default_factory=JudgeBudget)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the servers of local weights."""
     log: Log = lambda _: None

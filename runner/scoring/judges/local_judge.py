@@ -33,7 +33,7 @@ from importlib import resources
 from typing import Any
 
 from runner.agents.models import weights_server
-from runner.protocols import Model, Source, Turn, UserMessage
+from runner.protocols import LineSource, Model, Turn, UserMessage
 from runner.records import AnswerStep, Fact, MustCite, Rubric, RubricStep, Verdict, digest_of
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.parsed_answer import FactKey, facts_of
@@ -147,7 +147,7 @@ class LocalJudge:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,  # noqa: ARG002 - one passage is all that it can read
+        source: LineSource | None = None,  # noqa: ARG002 - one passage is all that it can read
     ) -> Verdict:
         """A step of the rubric without an answer scores 0.
 
@@ -272,9 +272,9 @@ class WordAsking(Asking):
         return chance
 
     async def _reply(self, model: Model, _: UserMessage, request: Question[Any]) -> Turn:
-        from runner.agents.models.local_model import Local  # noqa: PLC0415 - the SDK is an extra
+        from runner.agents.models.local_model import LocalModel  # noqa: PLC0415 - the SDK is an extra
 
-        assert isinstance(model, Local)  # noqa: S101 - by its name
+        assert isinstance(model, LocalModel)  # noqa: S101 - by its name
         # The same again if a reply was broken: a remark on it would be another question.
         return await model.next_tokens(request.system, request.text, BEGUN, timeout_sec=TIMEOUT_SEC)
 

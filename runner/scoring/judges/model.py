@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from runner.agents.models import full_name, is_language_model, kind_name, require_known
 from runner.agents.models.model_settings import Endpoint
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import (
     AnswerStep,
     MustCite,
@@ -37,11 +37,11 @@ from runner.scoring.judges.counting import (
     unanswered,
     verdict_of,
 )
-from runner.scoring.judges.form import Asked, ClaimReading, FactReading, Reading, Shown
+from runner.scoring.judges.form import ClaimReading, FactQuestion, FactReading, Reading, Shown
 from runner.scoring.judges.inputs import judging_code, verdict_inputs
 from runner.scoring.judges.judge_requests import Ask, Asking, JudgeEstimate, ToJudge
 from runner.scoring.judges.judge_settings import JudgeSettings
-from runner.scoring.judges.pairwise import Pair, pair
+from runner.scoring.judges.pairwise import PairAsk, pair
 from runner.support.errors import FairtrialError, NoVerdict
 from runner.support.token_estimate import CHARS_PER_TOKEN
 
@@ -52,7 +52,7 @@ TOKENS_PER_FACT = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Step:
+class _JudgedStep:
     """A step of the rubric, its answer, and the source that its facts cite."""
 
     number: int
@@ -108,7 +108,7 @@ class ModelJudge:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         """The mean of its duplicates. A step of the rubric without an answer scores 0.
 
@@ -158,8 +158,8 @@ class ModelJudge:
         self,
         rubric: Rubric,
         answers: tuple[Sequence[AnswerStep], Sequence[AnswerStep]],
-        source: Source | None,
-    ) -> Iterator[Pair]:
+        source: LineSource | None,
+    ) -> Iterator[PairAsk]:
         """Of every step that both answers have, in the rubric's order."""
         nowhere: list[tuple[MustCite, ...]] = [()] * len(answers[0])
         first, second = (list(_steps(rubric, one, nowhere, source)) for one in answers)
@@ -169,17 +169,17 @@ class ModelJudge:
             asked = []
             for place, (key, fact) in enumerate(facts_of(one.rubric).items(), 1):
                 shown = tuple(one.shown[key])
-                asked.append(Asked(id=f"f{place}", says=fact.says, shown=shown))
+                asked.append(FactQuestion(id=f"f{place}", says=fact.says, shown=shown))
             texts = visible(one.answer.text), visible(other.answer.text)
             yield pair(self._basis, one.number, asked, *texts)
 
-    def _asks(self, steps: Sequence[_Step]) -> Iterator[FactAsk]:
+    def _asks(self, steps: Sequence[_JudgedStep]) -> Iterator[FactAsk]:
         for step in steps:
             if step.answer is not None:
                 for duplicate in range(1, self.judging.duplicates + 1):
                     yield from self._asks_of(step, visible(step.answer.text), duplicate)
 
-    def _asks_of(self, step: _Step, text: str, duplicate: int) -> Iterator[FactAsk]:
+    def _asks_of(self, step: _JudgedStep, text: str, duplicate: int) -> Iterator[FactAsk]:
         facts = facts_of(step.rubric)
         order = list(facts)
         # In one order alone, what stands first or last would always be read alike.
@@ -188,7 +188,7 @@ class ModelJudge:
         ids = {f"f{place}": key for place, key in enumerate(order, 1)}
         asked = []
         for name, key in ids.items():
-            asked.append(Asked(id=name, says=facts[key].says, shown=tuple(step.shown[key])))
+            asked.append(FactQuestion(id=name, says=facts[key].says, shown=tuple(step.shown[key])))
         for request in form.batches(asked, self.judging.batch, text):
             yield FactAsk(
                 key=digest_of([self._basis, request.text, request.schema, duplicate]),
@@ -203,8 +203,8 @@ def _steps(
     rubric: Rubric,
     answer: Sequence[AnswerStep],
     must_find: Sequence[Sequence[MustCite]],
-    source: Source | None,
-) -> Iterator[_Step]:
+    source: LineSource | None,
+) -> Iterator[_JudgedStep]:
     answered: dict[str, tuple[AnswerStep, Sequence[MustCite]]] = {}
     for text, places in zip(answer, must_find, strict=True):
         if visible(text.text).strip():
@@ -212,15 +212,17 @@ def _steps(
     for number, step in enumerate(rubric.steps):
         own, places = answered.get(step.name, (None, ()))
         shown = dict(_shown(step, source)) if own else {}
-        yield _Step(number=number, rubric=step, answer=own, must_find=places, shown=shown)
+        yield _JudgedStep(number=number, rubric=step, answer=own, must_find=places, shown=shown)
 
 
-def _shown(step: RubricStep, source: Source | None) -> Iterator[tuple[FactKey, Sequence[Shown]]]:
+def _shown(
+    step: RubricStep, source: LineSource | None
+) -> Iterator[tuple[FactKey, Sequence[Shown]]]:
     for key, fact in facts_of(step).items():
         yield key, [_read(place, source) for place in fact.cites]
 
 
-def _read(place: MustCite, source: Source | None) -> Shown:
+def _read(place: MustCite, source: LineSource | None) -> Shown:
     if source is None:
         raise NoVerdict("the judge reads the lines that facts cite, and no source is at hand")
     end = place.end or place.line
@@ -235,7 +237,9 @@ def _read(place: MustCite, source: Source | None) -> Shown:
 # --- what is counted ------------------------------------------------------------------------
 
 
-def _counted(step: _Step, asks: Sequence[FactAsk], said: Mapping[str, Reading]) -> CountedStep:
+def _counted(
+    step: _JudgedStep, asks: Sequence[FactAsk], said: Mapping[str, Reading]
+) -> CountedStep:
     """A step in one duplicate; the asks are those of the duplicate."""
     if step.answer is None:
         return unanswered(step.rubric)

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 from runner.records import Fact
-from runner.scoring.judges.checklist.parsed_answer import Passage, Reading
+from runner.scoring.judges.checklist.parsed_answer import ParsedAnswer, Passage
 from runner.scoring.judges.checklist.synonyms import other_words
-from runner.scoring.judges.checklist.terms import Texts, plain_term
+from runner.scoring.judges.checklist.terms import SearchableTexts, plain_term
 
 
 class Nearest:
     """The passages of one step's answer, as the checklist cuts them (reading.py)."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ParsedAnswer) -> None:
         self.reading = reading
         # What is asked, or called false, is read as well: it is the model that decides here.
-        self._own = Texts([unit.text for unit in reading.units])
+        self._own = SearchableTexts([unit.text for unit in reading.units])
         self._words = [_words(unit.text) for unit in reading.units]
 
     def passage(self, fact: Fact) -> range | None:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from runner.records import Count, Record, digest_of
-from runner.scoring.judges.form import Asked, BrokenReply, closed_object, facts_block, fenced
+from runner.scoring.judges.form import BrokenReply, FactQuestion, closed_object, facts_block, fenced
 from runner.scoring.judges.judge_requests import Ask
 from runner.scoring.judges.quotes import find_quote
 
@@ -36,7 +36,7 @@ class Preference(Record):
 class PairRequest:
     """form.Question: two answers in one order."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[FactQuestion, ...]
     answers: tuple[str, str]
 
     @property
@@ -73,7 +73,7 @@ class PairRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class PairAsk:
     """One step's two answers, asked about in both orders."""
 
     forward: Ask[Preference]
@@ -98,14 +98,16 @@ def _preferred(ask: Ask[Preference], said: Mapping[str, Preference]) -> int | No
     return request.preferred(said[ask.key])
 
 
-def pair(basis: object, step: int, asked: Sequence[Asked], first: str, second: str) -> Pair:
+def pair(
+    basis: object, step: int, asked: Sequence[FactQuestion], first: str, second: str
+) -> PairAsk:
     """`basis`: what a reply follows from beside the request."""
     made = []
     for answers in ((first, second), (second, first)):
         request = PairRequest(asked=tuple(asked), answers=answers)
         key = digest_of([basis, request.system, request.text])
         made.append(Ask(key=key, step=step, request=request))
-    return Pair(forward=made[0], backward=made[1])
+    return PairAsk(forward=made[0], backward=made[1])
 
 
 # --- an arm against the shell ---------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runner.protocols import Judge, Source
+from runner.protocols import Judge, LineSource
 from runner.records import AnswerStep, MustCite, Rating, Rubric, Verdict, digest_of
 from runner.scoring.judges.combining import combined, median
 
@@ -23,7 +23,7 @@ class Panel:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,
+        source: LineSource | None = None,
     ) -> Verdict:
         """Raises NoVerdict if one of them gives none: the median of fewer is another judge."""
         verdicts = [judge.judge(rubric, answer, must_find, source) for judge in self.judges]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from runner.scoring.judges.checklist.parsed_answer import Reading
-from runner.scoring.judges.checklist.sentences import plain
+from runner.scoring.judges.checklist.parsed_answer import ParsedAnswer
+from runner.scoring.judges.checklist.sentences import plain_lower
 from runner.support.text import fold
 
 FEWEST_LETTERS = 8
@@ -28,7 +28,7 @@ def find_quote(quote: str, text: str) -> Span | None:
 class Index:
     """The words of a step's sentences, to find those that a quote is of."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ParsedAnswer) -> None:
         self._words: list[str] = []
         self._unit_of: list[int] = []
         for number, unit in enumerate(reading.units):
@@ -46,7 +46,7 @@ class Index:
         return frozenset(found)
 
     def _run(self, text: str) -> set[int]:
-        words = _words(plain(fold(text)))
+        words = _words(plain_lower(fold(text)))
         if not words:
             return set()
         for start in range(len(self._words) - len(words) + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from runner.protocols import Judge, Source
+from runner.protocols import Judge, LineSource
 from runner.records import AnswerStep, MustCite, Rubric, RubricStep, StepVerdict, Verdict
 from runner.scoring.judges.inputs import verdict_inputs
 from runner.scoring.rank_agreement import ROUNDING
@@ -26,7 +26,7 @@ class Stored:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,  # noqa: ARG002 - it has read it before
+        source: LineSource | None = None,  # noqa: ARG002 - it has read it before
     ) -> Verdict:
         """Raises NoVerdict if there is none, or it was given on something else."""
         verdict = self._verdict

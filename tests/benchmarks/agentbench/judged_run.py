@@ -9,8 +9,8 @@ from pathlib import Path
 
 from runner.agents.models import kind_name
 from runner.benchmarks.agentbench.queries import Query
-from runner.benchmarks.agentbench.query_benchmark import ARM, BENCHMARK, HARNESS
-from runner.benchmarks.agentbench.query_run import Setup, write_setup
+from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, HARNESS_VERSION, TESTBED_ARM
+from runner.benchmarks.agentbench.query_run import QueryRunSetup, write_setup
 from runner.records import (
     Cell,
     CellResult,
@@ -28,14 +28,14 @@ from runner.records import (
 )
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import TranscriptWriter
-from runner.runs.plan import Wanted, load_or_create_plan, placement
+from runner.runs.plan import RunSpec, load_or_create_plan, placement
 
 NOW = "2031-05-04T10:00:00.000000+00:00"
 ZERO = Timings(
     create_sec=0, initialize_sec=0, warm_up_sec=0, canary_sec=0,
     agent_sec=0, backoff_sec=0, total_sec=0,
 )  # fmt: skip
-INPUTS = {"harness": str(HARNESS), "model": "a" * 64, "shown": "b" * 64}
+INPUTS = {"harness": str(HARNESS_VERSION), "model": "a" * 64, "shown": "b" * 64}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +60,9 @@ def made_run(
     """(query, model) -> what it did, in one trial; None if the cell was never run."""
     store = RunStore(folder)
     cells = [_cell(name, model) for name, model in said]
-    load_or_create_plan(store, Wanted(cells=cells, ungated=True, benchmark=BENCHMARK))
+    load_or_create_plan(store, RunSpec(cells=cells, ungated=True, benchmark=BENCHMARK))
     drawn = {query.id: query.servers for query in queries}
-    setup = Setup(mode="tc", seed=1, queries=tuple(queries), drawn=drawn, tools={})
+    setup = QueryRunSetup(mode="tc", seed=1, queries=tuple(queries), drawn=drawn, tools={})
     write_setup(store, setup)
     for cell, one in zip(cells, said.values(), strict=True):
         if one is not None:
@@ -71,7 +71,7 @@ def made_run(
 
 
 def _cell(name: str, model: str) -> Cell:
-    return Cell(scenario=name, server=ARM, model=model, trial=1, inputs=INPUTS)
+    return Cell(scenario=name, server=TESTBED_ARM, model=model, trial=1, inputs=INPUTS)
 
 
 def _finish(store: RunStore, cell: Cell, said: Said) -> None:
@@ -95,7 +95,7 @@ def _finish(store: RunStore, cell: Cell, said: Said) -> None:
         events=writer.events,
         block=placement(plan, cell, taken_up_at=NOW, machine="m"),
         task=TaskFingerprint(
-            harness=str(HARNESS),
+            harness=str(HARNESS_VERSION),
             model=cell.model,
             model_kind=kind_name(cell.model),
             model_identity=INPUTS["model"],

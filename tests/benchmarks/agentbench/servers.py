@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from runner.benchmarks.agentbench.testbed.router import Installed
+from runner.benchmarks.agentbench.testbed.router import InstalledServer
 from runner.records import Canary, Limits, McpCall, ServerSpec
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
@@ -65,5 +65,5 @@ def one_volume(engine: Engine, base: BaseImage, env: BuilderEnv) -> Iterator[str
         engine.api.remove_volume(volume_name(folder, base.recipe), force=True)
 
 
-def installed(volume: str, *specs: ServerSpec) -> list[Installed]:
-    return [Installed(spec=one, volume=volume, digest=one.name) for one in specs]
+def installed(volume: str, *specs: ServerSpec) -> list[InstalledServer]:
+    return [InstalledServer(spec=one, volume=volume, digest=one.name) for one in specs]

@@ -11,8 +11,8 @@ from runner.benchmarks.agentbench.writing.annotate import RuleJudge, annotated
 from runner.benchmarks.agentbench.writing.derive import NotDerivable, derived
 from runner.benchmarks.agentbench.writing.drafts import (
     Drafts,
+    DraftTrial,
     ToolUsed,
-    Trial,
     read_drafts,
     write_drafts,
 )
@@ -20,7 +20,7 @@ from runner.benchmarks.agentbench.writing.trial_judges import request
 from tests.benchmarks.agentbench.drafting import FEET, TOTAL, draft, trial
 
 
-def judged(tried: Trial, **changes: Any) -> tuple[bool | None, str]:
+def judged(tried: DraftTrial, **changes: Any) -> tuple[bool | None, str]:
     found = asyncio.run(RuleJudge().judge(draft(**changes), tried))
     return found.passed, found.reason
 
@@ -45,7 +45,7 @@ def test_an_answer_that_rests_on_results_passes() -> None:
         (trial(answer="I am afraid I cannot say."), "holds nothing that only"),
     ],
 )
-def test_an_answer_that_rests_on_nothing_fails(tried: Trial, says: str) -> None:
+def test_an_answer_that_rests_on_nothing_fails(tried: DraftTrial, says: str) -> None:
     passed, reason = judged(tried)
     assert passed is False
     assert says in reason

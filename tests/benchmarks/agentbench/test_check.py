@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.proof.query_rules import half_of_last_digit, problems
+from runner.benchmarks.agentbench.proof.query_rules import half_of_last_digit, query_problems
 from runner.benchmarks.agentbench.queries import CATEGORIES, Category, Query
 from tests.benchmarks.agentbench.material import (
     DIGGER,
@@ -23,12 +23,12 @@ from tests.benchmarks.agentbench.material import (
 
 
 def found(query: Query) -> list[str]:
-    return [str(problem) for problem in problems(query, "q")]
+    return [str(problem) for problem in query_problems(query, "q")]
 
 
 def only(query: Query, *, at: str, says: str) -> None:
     """One problem, there, that says so."""
-    (problem,) = problems(query, "q")
+    (problem,) = query_problems(query, "q")
     assert problem.where == f"q.{at}"
     assert says in problem.message
 

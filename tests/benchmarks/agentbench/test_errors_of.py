@@ -6,7 +6,7 @@ import pytest
 
 from runner.benchmarks.agentbench.judging.errors_of import (
     RESULT_CHARS,
-    Failure,
+    FailureDiagnosis,
     label_ask,
     read_label,
     signs_of,
@@ -22,7 +22,7 @@ from tests.benchmarks.agentbench.test_mcp_eval import judge_of, reply, saying
 from tests.judges.reader import block
 
 
-def failure(query: Query, said: Said) -> Failure:
+def failure(query: Query, said: Said) -> FailureDiagnosis:
     told = told_in(events_of(said))
     (judged,) = ValuesJudge().judge([(query, told.answer)])
     assert isinstance(judged, Judgment) and not judged.passed

@@ -11,7 +11,7 @@ import pytest
 
 from runner.benchmarks.agentbench.proof.execution import (
     CannotGoOn,
-    Made,
+    ExecutedCall,
     day_shown,
     difference,
     drift,
@@ -101,8 +101,8 @@ def test_each_draft_is_executed_twice_before_it_is_believed() -> None:
 def test_a_result_that_tells_the_day_is_seen(text: str, shown: str) -> None:
     today = date(2031, 5, 4)
     result = McpResult(text=text, is_error=False, wall_sec=0)
-    assert day_shown(Made(arguments={"time": "16:30"}, result=result), today) == shown
-    asked = Made(arguments={"from": [shown]}, result=result)
+    assert day_shown(ExecutedCall(arguments={"time": "16:30"}, result=result), today) == shown
+    asked = ExecutedCall(arguments={"from": [shown]}, result=result)
     assert not shown or day_shown(asked, today) == ""
 
 

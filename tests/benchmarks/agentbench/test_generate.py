@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from runner.agents.spending import Purse
+from runner.agents.spending import JudgeBudget
 from runner.benchmarks.agentbench.queries import CATEGORIES, Category
-from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
+from runner.benchmarks.agentbench.writing.drafts import DraftFailure, QueryDraft
 from runner.benchmarks.agentbench.writing.generate import (
     OFFERED,
     NoScene,
@@ -41,7 +41,7 @@ class Heard(Scripted):
         return await super().turn(system, conversation, tools, timeout_sec=timeout_sec)
 
 
-def made(*replies: str, category: Category = CHAIN) -> tuple[Draft | Failure, list[str]]:
+def made(*replies: str, category: Category = CHAIN) -> tuple[QueryDraft | DraftFailure, list[str]]:
     model = Heard(*replies)
     result = asyncio.run(generate(Writer(model=model), wanted(category)))
     assert model.turns == [], "a request was left unmade"
@@ -50,7 +50,7 @@ def made(*replies: str, category: Category = CHAIN) -> tuple[Draft | Failure, li
 
 def test_a_draft_is_made_of_a_plan_and_a_message() -> None:
     draft, asked = made(PLAN, f'"{MESSAGE}"\n')
-    assert isinstance(draft, Draft)
+    assert isinstance(draft, QueryDraft)
     assert draft.tools == ("unit_calc/convert_length", "price_list/total_price")
     assert (draft.query, draft.profile) == (MESSAGE, "A dike warden, curt.")
     assert draft.stage == "drafted"
@@ -62,7 +62,7 @@ def test_a_draft_is_made_of_a_plan_and_a_message() -> None:
 
 def test_servers_with_nothing_for_the_category_are_recorded_and_asked_no_further() -> None:
     failure, asked = made("Let me see.\n<no_scene>\nNothing here depends.\n</no_scene>")
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, DraftFailure)
     assert (failure.kind, failure.part) == ("no_scene", "components")
     assert failure.problem == "Nothing here depends."
     assert len(asked) == 1
@@ -70,13 +70,13 @@ def test_servers_with_nothing_for_the_category_are_recorded_and_asked_no_further
 
 def test_a_broken_plan_is_asked_for_once_more_and_told_why() -> None:
     draft, asked = made("What a lovely task!", PLAN, MESSAGE)
-    assert isinstance(draft, Draft)
+    assert isinstance(draft, QueryDraft)
     assert "could not be used: there is no <selected_tools>" in asked[1]
 
 
 def test_what_is_broken_twice_is_recorded_with_what_was_said() -> None:
     failure, _ = made("What a lovely task!", "Indeed, lovely.")
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, DraftFailure)
     assert (failure.kind, failure.part, failure.reply) == (
         "broken",
         "components",
@@ -84,7 +84,7 @@ def test_what_is_broken_twice_is_recorded_with_what_was_said() -> None:
     )
     told = "Use convert_length on 137.5 m."
     failure, asked = made(PLAN, told, told)
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, DraftFailure)
     assert (failure.kind, failure.part, failure.reply) == ("broken", "query", told)
     assert "it names 'convert_length'" in asked[2]
 
@@ -93,13 +93,13 @@ def test_a_reply_that_was_cut_off_is_broken() -> None:
     cut = Scripted(Turn(text=PLAN, calls=(), stop="max_tokens", input_tokens=1, output_tokens=1))
     cut.turns *= 2
     failure = asyncio.run(generate(Writer(model=cut), wanted()))
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, DraftFailure)
     assert "cut off" in failure.problem
 
 
 def test_nothing_is_asked_past_the_cap() -> None:
     price = Price(input=1e6, cache_write=0, cache_read=0, output=0)
-    purse = Purse(priced={"scripted": price}, left_usd=5.0)
+    purse = JudgeBudget(priced={"scripted": price}, left_usd=5.0)
     model = Heard(PLAN, MESSAGE)
     with pytest.raises(SpendingCap):
         asyncio.run(generate(Writer(model=model, purse=purse), wanted()))
@@ -142,7 +142,7 @@ def test_a_message_that_is_there_already_is_asked_for_anew() -> None:
     model = Heard(PLAN, MESSAGE, f"{MESSAGE} Quick, please.")
     taken = replace(wanted(), taken=frozenset({MESSAGE}))
     draft = asyncio.run(generate(Writer(model=model), taken))
-    assert isinstance(draft, Draft)
+    assert isinstance(draft, QueryDraft)
     assert draft.query.endswith("Quick, please.")
     assert "this very message already" in model.texts[2]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from runner.agents.models.model_settings import Endpoint, ModelSettings
-from runner.agents.spending import Purse
+from runner.agents.spending import JudgeBudget
 from runner.benchmarks.agentbench.judging.mcp_eval import (
     SILENCE,
-    Judged,
     Judgment,
+    JudgmentOrUnscored,
     ModelOutcomeJudge,
     ValuesJudge,
     open_outcome_judge,
@@ -43,7 +43,7 @@ def judge_of(
         judging=Judging(judges=(f"model:{NAME}",)),
         models=ModelSettings(first_wait_sec=0.01, anthropic=endpoint),
         replies=replies,
-        purse=Purse(priced={NAME: PRICE}, left_usd=left_usd),
+        purse=JudgeBudget(priced={NAME: PRICE}, left_usd=left_usd),
     )
     return ModelOutcomeJudge(NAME, settings)
 
@@ -61,7 +61,7 @@ def saying(*replies: str | Callable[[Seen], str]) -> Iterator[Reader]:
         yield reader
 
 
-def verdict(judged: Judged) -> bool:
+def verdict(judged: JudgmentOrUnscored) -> bool:
     assert isinstance(judged, Judgment), judged
     return judged.passed
 

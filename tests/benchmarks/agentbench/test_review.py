@@ -11,7 +11,7 @@ from runner.benchmarks.agentbench.proof.suite import load_suite, read_queries
 from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Query
 from runner.benchmarks.agentbench.writing.annotate import annotated
-from runner.benchmarks.agentbench.writing.drafts import Draft, Drafts, Failure
+from runner.benchmarks.agentbench.writing.drafts import DraftFailure, Drafts, QueryDraft
 from runner.benchmarks.agentbench.writing.review import (
     Review,
     Reviewed,
@@ -26,22 +26,22 @@ from runner.support.errors import CatalogError, FairtrialError
 from tests.benchmarks.agentbench.drafting import CHAIN, LISTINGS, draft, trial
 
 
-def clear() -> Draft:
+def clear() -> QueryDraft:
     """Whose trials all passed."""
     return annotated(draft(), [trial(passed=True)] * 5)
 
 
-def hard() -> Draft:
+def hard() -> QueryDraft:
     """Whose trials all failed."""
     return annotated(draft(), [trial(passed=False)] * 5)
 
 
-def proposed(tried: Draft) -> Query:
+def proposed(tried: QueryDraft) -> Query:
     assert tried.proposed is not None
     return tried.proposed
 
 
-def decide(tried: Draft, action: Any, **more: Any) -> Reviewed:
+def decide(tried: QueryDraft, action: Any, **more: Any) -> Reviewed:
     return review(tried, Review(action=action, reviewer="Ada", **more))
 
 
@@ -149,7 +149,7 @@ def test_what_nobody_has_read_gets_into_no_suite(tmp_path: Path) -> None:
 
 
 def test_the_queue_begins_with_what_needs_an_expert() -> None:
-    failure = Failure(
+    failure = DraftFailure(
         category=CHAIN,
         servers=(),
         part="components",

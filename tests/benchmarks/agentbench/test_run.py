@@ -15,7 +15,7 @@ from llmock.scenarios import Reply, ToolCall
 
 from runner.benchmarks import BENCHMARKS
 from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, SERVERS, ServersOfCell
-from runner.benchmarks.agentbench.query_run import Setup, read_setup
+from runner.benchmarks.agentbench.query_run import QueryRunSetup, read_setup
 from runner.catalog.catalog import load_catalog
 from runner.catalog.checkout import Checkout as Opened
 from runner.cli.main import main
@@ -127,7 +127,7 @@ def of(kind: type[Any], found: list[Event]) -> list[Any]:
     return [event for event in found if isinstance(event, kind)]
 
 
-def setup_of(checkout: Checkout, name: str) -> Setup:
+def setup_of(checkout: Checkout, name: str) -> QueryRunSetup:
     return read_setup(store_of(checkout, name))
 
 

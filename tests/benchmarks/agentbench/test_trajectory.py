@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from runner.benchmarks.agentbench.proof.trajectory import (
     NotGiven,
     fed_names,
-    fill,
+    fill_feeds,
     given_by,
-    holds,
     numbers,
     one_number,
     stands,
+    stands_in,
 )
 from runner.benchmarks.agentbench.queries import ReferenceCall
 
@@ -40,7 +40,7 @@ GIVEN = {"mass": "12.5", "code": "0042", "bits": "1010", "list": "[3, 4]", "yes"
     ],
 )
 def test_an_argument_is_fed_what_was_given(argument: Any, fed: Any) -> None:
-    assert fill({"x": argument}, GIVEN) == {"x": fed}
+    assert fill_feeds({"x": argument}, GIVEN) == {"x": fed}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_an_argument_is_fed_what_was_given(argument: Any, fed: Any) -> None:
 )
 def test_what_was_not_given_is_fed_to_nobody(argument: Any) -> None:
     with pytest.raises(NotGiven):
-        fill(argument, GIVEN)
+        fill_feeds(argument, GIVEN)
 
 
 def test_a_call_is_fed_by_the_names_in_its_arguments_however_deep() -> None:
@@ -110,7 +110,7 @@ def test_a_text_stands_somewhere_as_a_whole(wanted: str, text: str, there: bool)
     ],
 )
 def test_a_long_number_is_held_however_it_is_written(wanted: str, text: str, there: bool) -> None:
-    assert holds(text, wanted) is there
+    assert stands_in(text, wanted) is there
 
 
 def test_numbers_are_read_as_people_and_programs_write_them() -> None:

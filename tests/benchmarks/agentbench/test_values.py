@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.benchmarks.agentbench.judging.values import Standing, compare
+from runner.benchmarks.agentbench.judging.values import ValueStatus, compare_values
 from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
 from runner.catalog.catalog import load_catalog
@@ -41,13 +41,15 @@ MISSED = {
 
 
 def passes(one: Answered) -> bool:
-    found = compare(one.query, one.text) if one.text else ()
+    found = compare_values(one.query, one.text) if one.text else ()
     return bool(found) and all(value.standing == "found" for value in found)
 
 
-def standings(answer: str, *values: str, reference: str = "", asked: str = "?") -> list[Standing]:
+def standings(
+    answer: str, *values: str, reference: str = "", asked: str = "?"
+) -> list[ValueStatus]:
     made = query("q", asked, reference or ", ".join(values), *values)
-    return [one.standing for one in compare(made, answer)]
+    return [one.standing for one in compare_values(made, answer)]
 
 
 def test_of_answers_judged_by_hand_it_misses_three_that_are_known() -> None:
@@ -83,14 +85,14 @@ def test_no_cheat_but_the_known_one_passes() -> None:
         ("12.33 kg or 12.34 kg.", "guessed"),
     ],
 )
-def test_it_says_why_a_value_does_not_count(answer: str, standing: Standing) -> None:
-    (found,) = compare(MASS, answer)
+def test_it_says_why_a_value_does_not_count(answer: str, standing: ValueStatus) -> None:
+    (found,) = compare_values(MASS, answer)
     assert found.standing == standing
     assert bool(found.said) == (standing != "absent")
 
 
 def test_a_value_said_of_something_else_is_misplaced() -> None:
-    found = compare(HEAT, "Porto: 8.6 °C\nBergen: 15.2 °C")
+    found = compare_values(HEAT, "Porto: 8.6 °C\nBergen: 15.2 °C")
     assert [one.standing for one in found] == ["misplaced", "misplaced"]
 
 
@@ -107,19 +109,25 @@ def test_what_is_taken_back_at_the_end_does_not_count() -> None:
 
 def test_a_tolerance_of_its_own_decides_alone() -> None:
     made = query("q", "?", "About 100.", value_of("100", tolerance=5.0))
-    assert [compare(made, text)[0].standing for text in ("104", "106")] == ["found", "absent"]
+    assert [compare_values(made, text)[0].standing for text in ("104", "106")] == [
+        "found",
+        "absent",
+    ]
 
 
 def test_a_value_may_be_said_as_the_tool_wrote_it() -> None:
     made = query(
         "q", "?", "It is 0.667.", ReferenceValue(text="0.667", call=1, shown="2/3 exactly")
     )
-    assert compare(made, "2/3 exactly")[0].standing == "found"
+    assert compare_values(made, "2/3 exactly")[0].standing == "found"
 
 
 def test_a_tools_shorter_figure_makes_the_reference_no_less_exact() -> None:
     made = query("q", "?", "2.400 t", ReferenceValue(text="2.400", call=1, shown="2.4"))
-    assert [compare(made, text)[0].standing for text in ("2.4", "2.405")] == ["found", "absent"]
+    assert [compare_values(made, text)[0].standing for text in ("2.4", "2.405")] == [
+        "found",
+        "absent",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +185,7 @@ def shipped() -> tuple[Query, ...]:
 
 
 def is_right(asked: Query, answer: str) -> bool:
-    return all(one.standing == "found" for one in compare(asked, answer))
+    return all(one.standing == "found" for one in compare_values(asked, answer))
 
 
 def test_every_reference_answer_passes_and_silence_and_the_query_fail() -> None:
@@ -221,4 +229,4 @@ def _other(text: str) -> str:
     ],
 )
 def test_no_answer_stops_it(answer: str) -> None:
-    assert len(compare(MASS, answer)) == 1
+    assert len(compare_values(MASS, answer)) == 1

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from runner.agents.prompt import FINAL
-from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, QueryMode
 from runner.benchmarks.agentbench.testbed.router import Listing
 from runner.benchmarks.agentbench.working import (
     ACTIONS,
+    QueryConversation,
     RoutedTools,
-    Working,
     asked_as,
     instructions_of,
     request_of,
@@ -56,11 +56,11 @@ def pauses() -> Turn:
 
 
 def work(
-    model: Model, router: Behind | None = None, mode: Mode = "tc"
+    model: Model, router: Behind | None = None, mode: QueryMode = "tc"
 ) -> tuple[Outcome, list[Event]]:
     events: list[Event] = []
     behind: Any = router or Behind()
-    conversation = Working(
+    conversation = QueryConversation(
         model=asked_as(mode, model),
         scenario=request_of(QUERY),
         toolbox=RoutedTools(behind, 200),
@@ -103,7 +103,7 @@ def test_there_is_no_shell_and_the_request_stands_in_its_tags() -> None:
 
 
 @pytest.mark.parametrize("mode", ["tc", "react"])
-def test_past_thirty_calls_it_is_told_to_answer_and_may(mode: Mode) -> None:
+def test_past_thirty_calls_it_is_told_to_answer_and_may(mode: QueryMode) -> None:
     more, last = asks("x"), says("At last.")
     if mode == "react":
         more, last = tagged(CALL), tagged("[]", "At last.")

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.toolbench.calls import Call, calls_of, native_calls
+from runner.benchmarks.toolbench.calls import ExtractedCall, calls_of, native_calls
 
 TOOLS = ("get_stock_price", "get_news", "search", "list_markets")
-PRICE = Call("get_stock_price", {"symbol": "AAPL"})
-NEWS = Call("get_news", {})
+PRICE = ExtractedCall("get_stock_price", {"symbol": "AAPL"})
+NEWS = ExtractedCall("get_news", {})
 ARGUMENTS = {"symbol": "AAPL"}
 CALL = {"name": "get_stock_price", "parameters": ARGUMENTS}
 TEXT = json.dumps(CALL)
 
 
-def found(answer: Any) -> tuple[str, list[Call]]:
+def found(answer: Any) -> tuple[str, list[ExtractedCall]]:
     extraction = calls_of(answer, TOOLS)
     return extraction.way, list(extraction.calls)
 
@@ -107,13 +107,13 @@ def test_python_and_json_values_are_both_read() -> None:
     text = "search(query='a', exact=true, page=2, near=None, tags=['x', (1, 2)])"
     arguments = {"query": "a", "exact": True, "page": 2, "near": None, "tags": ["x", [1, 2]]}
 
-    assert found(text) == ("text", [Call("search", arguments)])
+    assert found(text) == ("text", [ExtractedCall("search", arguments)])
 
 
 def test_a_server_s_prefix_is_no_hindrance() -> None:
     text = 'mcp__stocks__get_stock_price(symbol="AAPL")'
 
-    assert found(text) == ("text", [Call("mcp__stocks__get_stock_price", ARGUMENTS)])
+    assert found(text) == ("text", [ExtractedCall("mcp__stocks__get_stock_price", ARGUMENTS)])
 
 
 def test_an_action_without_an_input_is_a_call_without_arguments() -> None:
@@ -123,7 +123,7 @@ def test_an_action_without_an_input_is_a_call_without_arguments() -> None:
 def test_arguments_without_names_are_left_out_and_remarked() -> None:
     extraction = calls_of('get_stock_price("AAPL")', TOOLS)
 
-    assert extraction.calls == (Call("get_stock_price", {}),)
+    assert extraction.calls == (ExtractedCall("get_stock_price", {}),)
     assert "without names" in extraction.remarks[0]
 
 
@@ -218,7 +218,7 @@ def test_odd_arguments_are_kept_as_something_harmless_and_remarked(
 ) -> None:
     extraction = calls_of(answer, TOOLS)
 
-    assert extraction.calls == (Call("search", arguments),)
+    assert extraction.calls == (ExtractedCall("search", arguments),)
     assert remark in " ".join(extraction.remarks)
 
 

@@ -11,7 +11,7 @@ import pytest
 from runner.benchmarks import toolbench
 from runner.benchmarks.toolbench.compat import score_as_mcpbr
 from runner.benchmarks.toolbench.task_scores import TaskScore
-from runner.benchmarks.toolbench.task_scoring import Answered, Scorer
+from runner.benchmarks.toolbench.task_scoring import AnsweredTask, TaskScorer
 from tests.benchmarks.toolbench.records import record, task
 
 A1 = {"name": "a", "parameters": {"x": 1}}
@@ -156,10 +156,10 @@ def test_ours_and_theirs_differ_where_it_is_documented(
     text = answer or json.dumps(
         [{"name": one["name"], "parameters": one.get("parameters", {"x": 1})} for one in label]
     )
-    answered = Answered(task=made, trial=1, answer=text)
+    answered = AnsweredTask(task=made, trial=1, answer=text)
 
-    assert Scorer().result(answered).resolved is ours
-    assert Scorer(compat="mcpbr").result(answered).resolved is theirs
+    assert TaskScorer().result(answered).resolved is ours
+    assert TaskScorer(compat="mcpbr").result(answered).resolved is theirs
     assert f"| {what} |" in DOCUMENTED
 
 
@@ -167,15 +167,15 @@ def test_native_calls_are_put_before_it_as_json() -> None:
     made = task(function_call_label=[A1])
 
     for answer in ([A1], json.dumps([A1])):
-        answered = Answered(task=made, trial=1, answer=answer)
-        assert Scorer(compat="mcpbr").result(answered).resolved
+        answered = AnsweredTask(task=made, trial=1, answer=answer)
+        assert TaskScorer(compat="mcpbr").result(answered).resolved
 
 
 def test_records_of_the_published_form_resolve_nothing_there_and_everything_here() -> None:
     made = task()
     text = json.dumps([{"name": "get_stock_price", "parameters": {"symbol": "AAPL"}}])
-    answered = Answered(task=made, trial=1, answer=text)
+    answered = AnsweredTask(task=made, trial=1, answer=text)
 
     assert record()["function_call_label"][0]["input"]
-    assert Scorer().result(answered).resolved
-    assert not Scorer(compat="mcpbr").result(answered).resolved
+    assert TaskScorer().result(answered).resolved
+    assert not TaskScorer(compat="mcpbr").result(answered).resolved

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from runner.benchmarks.toolbench.calls import LONGEST_TEXT, MOST_CALLS, calls_of
 from runner.benchmarks.toolbench.compat import score_as_mcpbr
 from runner.benchmarks.toolbench.task_results import TaskResult
-from runner.benchmarks.toolbench.task_scoring import Answered, Scorer
+from runner.benchmarks.toolbench.task_scoring import AnsweredTask, TaskScorer
 from tests.benchmarks.toolbench.records import call, task
 
 TASK = task(call("get_stock_price", {"symbol": "AAPL"}), call("get_news", {"company": "Apple"}))
@@ -22,7 +22,7 @@ TOOLS = TASK.tool_names
 
 
 def scored(answer: Any) -> TaskResult:
-    result = Scorer().result(Answered(task=TASK, trial=1, answer=answer))
+    result = TaskScorer().result(AnsweredTask(task=TASK, trial=1, answer=answer))
     # A result that cannot be written, or read again, is no record of anything.
     text = json.dumps(result.model_dump(mode="json"), allow_nan=False, ensure_ascii=False)
     assert TaskResult.model_validate_json(text.encode("utf-8")) == result
@@ -241,6 +241,6 @@ def test_a_call_as_json_is_found_unless_what_stands_around_opens_brackets(
 def test_scores_are_shares_whatever_is_expected_and_called(label: Any, answer: Any) -> None:
     odd = task(call("get_news", {"company": label}), uuid="x")
 
-    result = Scorer().result(Answered(task=odd, trial=1, answer=answer))
+    result = TaskScorer().result(AnsweredTask(task=odd, trial=1, answer=answer))
 
     assert 0 <= result.parameter_accuracy <= result.normalised_accuracy <= 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.toolbench.calls import Call, calls_of
+from runner.benchmarks.toolbench.calls import ExtractedCall, calls_of
 from runner.benchmarks.toolbench.task_scores import TaskScore, equal, normal, score
 from runner.benchmarks.toolbench.tasks import Task
 from tests.benchmarks.toolbench.records import TOOLS, call, record, task
@@ -19,7 +19,7 @@ NOTHING: Asked = ("list_markets", {})
 
 def scored(expected: list[Asked], asked: list[Asked], **more: Any) -> TaskScore:
     label = [call(name, arguments) for name, arguments in expected]
-    return score(task(*label, **more), [Call(*one) for one in asked])
+    return score(task(*label, **more), [ExtractedCall(*one) for one in asked])
 
 
 # --- the seed's words ---------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def test_the_documented_multi_example_resolves() -> None:
 
 
 def test_no_label_is_the_documented_error() -> None:
-    found = score(task(function_call_label=[]), [Call(*PRICE)])
+    found = score(task(function_call_label=[]), [ExtractedCall(*PRICE)])
 
     assert not found.resolved
     assert found.error == "No ground truth function calls provided for evaluation"
@@ -221,7 +221,7 @@ def test_no_expected_arguments_are_all_right() -> None:
 def test_a_similar_tool_stands_for_the_expected_one_and_is_reported() -> None:
     label = call("get_stock_price", {"symbol": "AAPL"}, similar_tools=[{"name": "stock_quote"}])
 
-    found = score(task(label), [Call("stock_quote", {"symbol": "AAPL"})])
+    found = score(task(label), [ExtractedCall("stock_quote", {"symbol": "AAPL"})])
 
     assert found.resolved
     assert found.sequence_match
@@ -230,7 +230,7 @@ def test_a_similar_tool_stands_for_the_expected_one_and_is_reported() -> None:
 
 def test_of_two_equal_calls_the_one_of_the_expected_name_is_taken() -> None:
     label = call("get_stock_price", {}, similar_tools=[{"name": "stock_quote"}])
-    asked = [Call("stock_quote", {}), Call("get_stock_price", {})]
+    asked = [ExtractedCall("stock_quote", {}), ExtractedCall("get_stock_price", {})]
 
     assert score(task(label), asked).similar == ()
 
@@ -352,12 +352,12 @@ def test_the_normalised_score_forgives_form_and_no_content(
 # --- cheats -------------------------------------------------------------------------------------
 
 
-def gold(made: Task) -> list[Call]:
-    return [Call(one.name, one.arguments) for one in made.expected]
+def gold(made: Task) -> list[ExtractedCall]:
+    return [ExtractedCall(one.name, one.arguments) for one in made.expected]
 
 
-def every_tool(made: Task) -> list[Call]:
-    return [Call(tool.name, {}) for tool in made.tools]
+def every_tool(made: Task) -> list[ExtractedCall]:
+    return [ExtractedCall(tool.name, {}) for tool in made.tools]
 
 
 SINGLE = task(call(*PRICE))
@@ -374,11 +374,14 @@ def test_the_label_itself_wins_and_every_cheat_loses(made: Task) -> None:
         right + every_tool(made),
         every_tool(made),
         right * 2,
-        [Call(one.name, {}) for one in right],
-        [Call(one.name, {**one.arguments, "symbol": None, "to": None}) for one in right[:1]],
+        [ExtractedCall(one.name, {}) for one in right],
+        [
+            ExtractedCall(one.name, {**one.arguments, "symbol": None, "to": None})
+            for one in right[:1]
+        ],
         gold(OTHER),
-        [Call("get_news", one.arguments) for one in right],
-        [Call("*", {}), Call("", {})],
+        [ExtractedCall("get_news", one.arguments) for one in right],
+        [ExtractedCall("*", {}), ExtractedCall("", {})],
     ):
         assert not score(made, cheat).resolved
 

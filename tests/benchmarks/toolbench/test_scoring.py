@@ -10,7 +10,7 @@ import pytest
 from runner.benchmarks.toolbench.defects import defects, unresolved_gold
 from runner.benchmarks.toolbench.responses import read_responses
 from runner.benchmarks.toolbench.task_results import ToolbenchReport
-from runner.benchmarks.toolbench.task_scoring import Scorer, answers_to, report_of
+from runner.benchmarks.toolbench.task_scoring import TaskScorer, answers_to, report_of
 from runner.benchmarks.toolbench.tasks import Task
 from runner.benchmarks.without_scorecard import wilson
 from runner.support.errors import FairtrialError
@@ -21,7 +21,7 @@ WRONG = [{"name": "get_news", "parameters": {}}]
 
 
 def report(tasks: Sequence[Task], by_task: dict[str, Any]) -> ToolbenchReport:
-    scorer = Scorer()
+    scorer = TaskScorer()
     results = [scorer.result(one) for one in answers_to(tasks, by_task)]
     return report_of(tasks, results, compat="", problems=[])
 
@@ -62,7 +62,7 @@ def test_a_task_without_a_label_is_in_no_rate_and_is_counted() -> None:
 
 
 def test_an_answer_that_ends_mcpbr_with_a_traceback_is_in_its_rates() -> None:
-    made, scorer = [task(uuid="f1")], Scorer(compat="mcpbr")
+    made, scorer = [task(uuid="f1")], TaskScorer(compat="mcpbr")
     results = [scorer.result(one) for one in answers_to(made, {"f1": ['{"tool_calls": "x"}']})]
 
     found = report_of(made, results, compat="mcpbr", problems=[])

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from runner.agents.models.offline.lookups import Lookup
 from runner.agents.models.offline.tool_use import MOST_WAYS, READS_SURELY, Learned, lookup_of
-from runner.agents.models.offline.uses import LISTERS, Use, askable
+from runner.agents.models.offline.uses import LISTERS, ToolOperation, askable
 from runner.servers.example_arguments import (
     PROJECT_LISTS,
-    ROOTS,
+    ROOT_ARGUMENTS,
     Target,
     arguments_for,
     key_words,
@@ -28,7 +28,9 @@ _NOBODY = "no-name-at-all"
 _OPENS = frozenset("pack open load parse attach start begin scan analyze ingest import".split())
 
 
-def explorations(uses: Sequence[Use], learned: Learned, tried: Collection[str]) -> list[Lookup]:
+def explorations(
+    uses: Sequence[ToolOperation], learned: Learned, tried: Collection[str]
+) -> list[Lookup]:
     """A call of each use that has not been tried and whose arguments are all known, best first."""
     needed = _handles_needed(uses, learned)
     ranked = []
@@ -44,20 +46,20 @@ def explorations(uses: Sequence[Use], learned: Learned, tried: Collection[str]) 
     return [item[3] for item in ranked if item[0] < _LAST and item not in second]
 
 
-def project_lists(uses: Sequence[Use], learned: Learned) -> list[Lookup]:
+def project_lists(uses: Sequence[ToolOperation], learned: Learned) -> list[Lookup]:
     """Calls of the tools that list the projects, which take nothing."""
     listing = (use for use in askable(uses) if use.words & LISTERS and use.words & PROJECT_LISTS)
     return list(filter(None, (exploration(use, learned) for use in listing)))
 
 
-def exploration(use: Use, learned: Learned) -> Lookup | None:
+def exploration(use: ToolOperation, learned: Learned) -> Lookup | None:
     """Of the repository as a whole, in the way whose turn it is."""
     sets = arguments_for(use.schema, _target(learned), described=use.description)
     known = [one for one in sets if _NOBODY not in json.dumps(one)]
     return lookup_of(use, known[:MOST_WAYS], learned)
 
 
-def _handles_needed(uses: Sequence[Use], learned: Learned) -> set[str]:
+def _handles_needed(uses: Sequence[ToolOperation], learned: Learned) -> set[str]:
     """What tools require that only another call can give."""
     # A file is no handle: one will be seen.
     target = replace(_target(learned), path="a.py", line=1)
@@ -72,7 +74,7 @@ _OPENING = 1
 _LAST = 4
 
 
-def _rank(use: Use, lookup: Lookup, learned: Learned, needed: Collection[str]) -> int:
+def _rank(use: ToolOperation, lookup: Lookup, learned: Learned, needed: Collection[str]) -> int:
     """0 for what continues an earlier call, `_LAST` for what is not about the repository."""
     given = json.dumps(list(lookup.arguments.values()), ensure_ascii=False)
     if any(json.dumps(handle) in given for handle in learned.handles.values()):
@@ -92,4 +94,6 @@ def _rank(use: Use, lookup: Lookup, learned: Learned, needed: Collection[str]) -
 def _reads_whole(lookup: Lookup, target: Target) -> bool:
     """It takes the folder by a name that no file has: `read_context(project_root)`."""
     given = lookup.arguments.items()
-    return any(value == target.root and ROOTS.intersection(key_words(key)) for key, value in given)
+    return any(
+        value == target.root and ROOT_ARGUMENTS.intersection(key_words(key)) for key, value in given
+    )

@@ -25,7 +25,7 @@ from runner.support.token_estimate import estimated_tokens
 
 VERSION = 11
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
-NAMES = 5
+MOST_NAMES = 5
 """Names of a prompt that are looked up."""
 
 
@@ -59,7 +59,7 @@ class Offline:
         newest = conversation[-1]
         shown_chars = _carried(system, tools) + _length(newest)
         if isinstance(newest, UserMessage):
-            names = names_in(newest.text)[:NAMES]
+            names = names_in(newest.text)[:MOST_NAMES]
             if self._search is None:
                 self._server = ServerSide(uses=uses_of(tools))
             self._search = Search(prompt=newest.text, names=names, server=self._server)

@@ -11,10 +11,10 @@ from runner.agents.models.offline.exploring import exploration, explorations, pr
 from runner.agents.models.offline.findings import Finding, findings_in, lines_of_file
 from runner.agents.models.offline.lookups import Lookup
 from runner.agents.models.offline.tool_use import Learned, lacking_keys, server_lookup, server_read
-from runner.agents.models.offline.uses import ROLES, Use
+from runner.agents.models.offline.uses import ROLES, ToolOperation
 from runner.protocols import Result
 from runner.servers.example_arguments import handles_in, key_words, language_of_path
-from runner.servers.tool_answers import Answers, Value, answers_in, is_refusal, says_no
+from runner.servers.tool_answers import ToolAnswers, Value, is_refusal, says_no, values_in_answer
 
 PATIENCE = 5
 """Names that a use is asked for in vain before it is left."""
@@ -25,9 +25,9 @@ _ROOT_WORDS = {"project", "repo", "repository", "workspace", "root"}
 class ServerSide:
     """How its tools want to be asked, and what they have shown."""
 
-    uses: list[Use] = field(default_factory=list)
+    uses: list[ToolOperation] = field(default_factory=list)
     ways: dict[str, int] = field(default_factory=dict)
-    """Use -> the set of arguments it is called with: those before it were errors."""
+    """ToolOperation -> the set of arguments it is called with: those before it were errors."""
     worked: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Use that has answered -> the roots it was asked with."""
     tried: set[str] = field(default_factory=set)
@@ -41,11 +41,11 @@ class ServerSide:
     shows_places: bool = False
     """Of the names that it was asked for."""
     barren: Counter[str] = field(default_factory=Counter)
-    """Use -> how often it has been asked for names and shown no place."""
+    """ToolOperation -> how often it has been asked for names and shown no place."""
     fruitful: set[str] = field(default_factory=set)
     """Uses that have shown one."""
     unknown: Counter[str] = field(default_factory=Counter)
-    """Use -> how many names it has said that it does not know."""
+    """ToolOperation -> how many names it has said that it does not know."""
     corrected: set[tuple[str, str]] = field(default_factory=set)
     """(use, name) that was asked again as an error proposed."""
 
@@ -129,7 +129,7 @@ class ServerSide:
         self.uses[self.uses.index(use)] = fuller
         return bool(lacking)
 
-    def _use(self, lookup: Lookup) -> Use:
+    def _use(self, lookup: Lookup) -> ToolOperation:
         return next(use for use in self.uses if use.key == lookup.use)
 
     def again(self, failed: Lookup, place: Finding | None) -> Lookup | None:
@@ -153,7 +153,7 @@ class ServerSide:
         self.worked.setdefault(lookup.use, lookup.roots)
         self._remember_roots(lookup)
         if lookup.kind == "explore":
-            self._learn(handles_in(answers_in(result.text)))
+            self._learn(handles_in(values_in_answer(result.text)))
         places = findings_in(result.text)
         if lookup.kind == "read":
             places = lines_of_file(result.text, lookup.path, seen) or places
@@ -161,7 +161,7 @@ class ServerSide:
             self._judge(lookup.use, places)
         return places
 
-    def _learn(self, handles: Answers) -> None:
+    def _learn(self, handles: ToolAnswers) -> None:
         if handles.items() <= self.handles.items():
             return
         self.handles |= handles
@@ -187,7 +187,7 @@ class ServerSide:
         else:
             self.barren[use] += 1
 
-    def _worth_asking(self) -> list[Use]:
+    def _worth_asking(self) -> list[ToolOperation]:
         if self.shows_places:
             return self.uses
         left = {key for key, times in self.barren.items() if times >= PATIENCE} - self.fruitful

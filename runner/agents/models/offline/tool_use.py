@@ -10,7 +10,7 @@ from typing import Any
 
 from runner.agents.models.offline.findings import Finding
 from runner.agents.models.offline.lookups import Lookup
-from runner.agents.models.offline.uses import LISTERS, READERS, ROLES, Use, askable
+from runner.agents.models.offline.uses import LISTERS, READERS, ROLES, ToolOperation, askable
 from runner.servers.example_arguments import (
     Target,
     arguments_for,
@@ -18,7 +18,7 @@ from runner.servers.example_arguments import (
     language_of_path,
     takes_name,
 )
-from runner.servers.tool_answers import Answers
+from runner.servers.tool_answers import ToolAnswers
 
 MOST_WAYS = 4
 """To fill one tool's arguments, of which each costs a call to find out."""
@@ -32,10 +32,10 @@ class Learned:
     """What earlier calls have shown."""
 
     ways: Mapping[str, int] = field(default_factory=dict)
-    """Use -> the set of arguments to take: those before it were answered with errors."""
+    """ToolOperation -> the set of arguments to take: those before it were answered with errors."""
     language: str = ""
     """Of the code seen so far."""
-    handles: Answers = field(default_factory=dict)
+    handles: ToolAnswers = field(default_factory=dict)
     """Key -> what an earlier call answered under it, for later ones to ask with."""
 
     roots: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Learned:
 
     def target(self, name: str, place: Finding | None, use: str = "") -> Target:
         """What a call about a name may hold, with the place where it was seen."""
-        known: Answers = {**self.roots_of(use), **self.handles}
+        known: ToolAnswers = {**self.roots_of(use), **self.handles}
         if place is None:
             return Target(name=name, language=self.language, handles=known)
         language = language_of_path(place.path) or self.language
@@ -59,7 +59,7 @@ class Learned:
 
 
 def server_lookup(
-    uses: Sequence[Use],
+    uses: Sequence[ToolOperation],
     role: str,
     name: str,
     place: Finding | None,
@@ -67,7 +67,7 @@ def server_lookup(
 ) -> Lookup | None:
     """A call of the best tool for a role whose arguments are known."""
     learned = learned or Learned()
-    for use in choose(uses, role):
+    for use in choose_operations(uses, role):
         lookup = lookup_of(use, fills(use, learned.target(name, place, use.key)), learned)
         if lookup is not None:
             return replace(lookup, kind="find", name=name)
@@ -75,7 +75,7 @@ def server_lookup(
 
 
 def server_read(
-    uses: Sequence[Use], name: str, place: Finding, learned: Learned | None = None
+    uses: Sequence[ToolOperation], name: str, place: Finding, learned: Learned | None = None
 ) -> Lookup | None:
     """A call that reads a file; of several tools, one that says so, with the shortest name."""
     learned = learned or Learned()
@@ -87,12 +87,12 @@ def server_read(
     return None
 
 
-def _readiness(use: Use) -> tuple[bool, bool, bool, int, str]:
+def _readiness(use: ToolOperation) -> tuple[bool, bool, bool, int, str]:
     reads, of_files = use.words & READS_SURELY, use.words & {"file", "content", "contents"}
     return (not reads, not of_files, not use.words & READERS, len(use.tool), use.key)
 
 
-def _reading(use: Use, target: Target) -> list[dict[str, Any]]:
+def _reading(use: ToolOperation, target: Target) -> list[dict[str, Any]]:
     """Sets of arguments that name the file."""
     sets = list(arguments_for(use.schema, target, described=use.description))
     # What takes a folder before all else would answer a file with an error.
@@ -102,7 +102,9 @@ def _reading(use: Use, target: Target) -> list[dict[str, Any]]:
     return [one for one in sets if _holds(one, target.path)][:MOST_WAYS]
 
 
-def lookup_of(use: Use, known: Sequence[dict[str, Any]], learned: Learned) -> Lookup | None:
+def lookup_of(
+    use: ToolOperation, known: Sequence[dict[str, Any]], learned: Learned
+) -> Lookup | None:
     """With the set of arguments whose turn it is; None if all of them were errors."""
     way = learned.ways.get(use.key, 0)
     if way >= len(known):
@@ -113,7 +115,7 @@ def lookup_of(use: Use, known: Sequence[dict[str, Any]], learned: Learned) -> Lo
     )
 
 
-def choose(uses: Sequence[Use], role: str) -> list[Use]:
+def choose_operations(uses: Sequence[ToolOperation], role: str) -> list[ToolOperation]:
     """A server's uses for a role, best first, by name and description; none that would write.
 
     For a search, where no tool's words say what it is for: those that take a name.
@@ -124,11 +126,11 @@ def choose(uses: Sequence[Use], role: str) -> list[Use]:
     return sorted(fit, key=lambda use: (-_score(use, role), len(use.key), use.key))
 
 
-def _has_role(use: Use) -> bool:
+def _has_role(use: ToolOperation) -> bool:
     return any(_score(use, role) >= _MIN_SCORE for role in ROLES)
 
 
-def _score(use: Use, role: str) -> int:
+def _score(use: ToolOperation, role: str) -> int:
     if not use.may_be_asked:
         return 0
     return 3 * len(use.words & ROLES[role]) + len(use.described & ROLES[role])
@@ -152,7 +154,7 @@ _NAME_KEYS = (
 """Keys that take the name looked for, the most usual first."""
 
 
-def fills(use: Use, target: Target) -> list[dict[str, Any]]:
+def fills(use: ToolOperation, target: Target) -> list[dict[str, Any]]:
     """Sets of arguments that ask for the name, the likeliest first."""
     if not takes_name(use.schema, use.description):
         return []

@@ -60,7 +60,7 @@ DESCRIPTION_CHARS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class ToolOperation:
     """One thing that a server's tool does; a tool that is told what to do by a mode has several."""
 
     tool: str
@@ -101,7 +101,7 @@ def makes_a_view(words: Collection[str]) -> bool:
     return is_one and ((AVOID | _CHANGES) - _MAKES).isdisjoint(words)
 
 
-def askable(uses: Sequence[Use]) -> Iterator[Use]:
+def askable(uses: Sequence[ToolOperation]) -> Iterator[ToolOperation]:
     """None that changes something; where some say that they only read, those alone."""
     annotated = any(use.read_only for use in uses)
     for use in uses:
@@ -117,13 +117,13 @@ _MODE_KEYS = frozenset("action operation op command method function subcommand v
 _REQUIRED_MODE_KEYS = _MODE_KEYS | frozenset("mode type kind".split())
 
 
-def uses_of(tools: Sequence[ToolSpec]) -> list[Use]:
+def uses_of(tools: Sequence[ToolSpec]) -> list[ToolOperation]:
     """What a server's tools do; the shell is none."""
     return [use for tool in tools if tool.origin == "server" for use in _uses(tool)]
 
 
-def _uses(tool: ToolSpec) -> Iterator[Use]:
-    whole = Use(
+def _uses(tool: ToolSpec) -> Iterator[ToolOperation]:
+    whole = ToolOperation(
         tool=tool.name,
         description=said_of_itself(tool.name.split("__")[-1], tool.description),
         schema=tool.input_schema,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from runner.benchmarks.agentbench.judging.moments import dates, times
 from runner.benchmarks.agentbench.judging.quantities import quantities
-from runner.benchmarks.agentbench.judging.wanted import Kind, Mention, wanted
+from runner.benchmarks.agentbench.judging.wanted import ValueKind, ValueMention, wanted
 
 DENIED_WORDS = 8
 """How far before a value a `not` may stand."""
@@ -67,7 +67,7 @@ def sentence_before(text: str, at: int) -> str:
     return text[max(begins, at - 400) : at]
 
 
-def is_asked(text: str, one: Mention) -> bool:
+def is_asked(text: str, one: ValueMention) -> bool:
     return text[sentence_end(text, one.end) :].startswith("?")
 
 
@@ -78,7 +78,7 @@ def words_before(text: str, at: int) -> str:
     return before[starts[-DENIED_WORDS] :] if len(starts) >= DENIED_WORDS else before
 
 
-def holds_value(text: str, kind: Kind) -> bool:
+def holds_value(text: str, kind: ValueKind) -> bool:
     if kind == "date":
         return any(dates(text))
     if kind == "time":
@@ -92,7 +92,7 @@ def bare(item: str) -> str:
     return _BULLET.sub("", item).strip(" .,;|:()[]\"'\n")
 
 
-def is_bare(kind: Kind, item: str) -> bool:
+def is_bare(kind: ValueKind, item: str) -> bool:
     """Is it nothing but such a value, or at most three words? An empty line ends no list."""
     if not item:
         return True
@@ -104,13 +104,13 @@ def is_bare(kind: Kind, item: str) -> bool:
 class Clauses:
     """A text in clauses, and where values stand in it."""
 
-    def __init__(self, text: str, values: Iterable[Mention]) -> None:
+    def __init__(self, text: str, values: Iterable[ValueMention]) -> None:
         self.text = text
         self.values = sorted(values, key=lambda one: one.start)
         self._starts = [one.start for one in self.values]
         self._begins = [0, *(match.end() for match in _CLAUSE_END.finditer(text))]
 
-    def beside(self, one: Mention, *, strict: bool = False) -> set[str]:
+    def beside(self, one: ValueMention, *, strict: bool = False) -> set[str]:
         """The words of a value's clause, and of clauses without a value before it.
 
         Where a clause has two values, what stands between them may be either's: `strict` leaves it

@@ -23,7 +23,7 @@ from runner.benchmarks.agentbench.judging.mcp_eval import (
     text_ask,
 )
 from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
-from runner.benchmarks.agentbench.judging.wanted import plain, wanted
+from runner.benchmarks.agentbench.judging.wanted import wanted, without_markup
 from runner.benchmarks.agentbench.queries import Query
 from runner.records import (
     Event,
@@ -41,7 +41,7 @@ from runner.scoring.judges.form import fenced
 from runner.scoring.judges.judge_requests import Ask
 
 ErrorKind = Literal["misinterpretation", "refusal", "omission", "hallucination"]
-KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 Sign = Literal[
     "no answer",
     "limit reached",
@@ -74,7 +74,7 @@ class Called:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class QueryTranscript:
     """What a transcript says of one query."""
 
     answer: str
@@ -95,7 +95,7 @@ class ErrorLabel(Record):
     reason: str
 
 
-class Failure(Record):
+class FailureDiagnosis(Record):
     """Why one answer failed, as far as it can be told."""
 
     signs: tuple[Sign, ...]
@@ -108,7 +108,7 @@ class Failure(Record):
 # --- the transcript -----------------------------------------------------------------------------
 
 
-def told_in(events: Iterable[Event]) -> Told:
+def told_in(events: Iterable[Event]) -> QueryTranscript:
     """The answer is the prose of the turn that called nothing, as the paper's loop ends there."""
     events = list(events)
     turns = [event.turn for event in events if isinstance(event, Usage)]
@@ -117,7 +117,7 @@ def told_in(events: Iterable[Event]) -> Told:
     prose = [event.text for event in events if isinstance(event, Prose) and event.turn == last]
     calls = tuple(_calls(events))
     spent = [event for event in events if isinstance(event, Usage)]
-    return Told(
+    return QueryTranscript(
         answer="" if last in calling else "\n\n".join(prose).strip(),
         calls=calls,
         actions=len(calls) + len(set(turns) - calling),
@@ -148,7 +148,9 @@ def _calls(events: Sequence[Event]) -> Iterator[Called]:
 # --- by rule ------------------------------------------------------------------------------------
 
 
-def signs_of(query: Query, told: Told, outcome: Outcome, judgment: Judgment) -> Failure:
+def signs_of(
+    query: Query, told: QueryTranscript, outcome: Outcome, judgment: Judgment
+) -> FailureDiagnosis:
     """Of an answer that failed."""
     strange = tuple(_strange(query, told))
     found: list[Sign] = []
@@ -164,10 +166,10 @@ def signs_of(query: Query, told: Told, outcome: Outcome, judgment: Judgment) -> 
         found.append("left out what a tool said")
     if strange:
         found.append("figure from nowhere")
-    return Failure(signs=tuple(found), strange=strange)
+    return FailureDiagnosis(signs=tuple(found), strange=strange)
 
 
-def _left_out(query: Query, told: Told, judgment: Judgment) -> Iterator[str]:
+def _left_out(query: Query, told: QueryTranscript, judgment: Judgment) -> Iterator[str]:
     """Values of the reference that a tool gave, and the answer does not hold."""
     results = "\n".join(call.result or "" for call in told.calls if not call.is_error)
     absent = {one.text for one in judgment.values if one.standing == "absent"}
@@ -179,16 +181,16 @@ def _left_out(query: Query, told: Told, judgment: Judgment) -> Iterator[str]:
 
 
 def _holds(value: str, text: str) -> bool:
-    return bool(wanted(value).mentions(plain(text)))
+    return bool(wanted(value).mentions(without_markup(text)))
 
 
-def _strange(query: Query, told: Told) -> Iterator[str]:
+def _strange(query: Query, told: QueryTranscript) -> Iterator[str]:
     """Figures of the answer that are in no result and not in the query, rounded or not."""
     if not told.calls:
         # From memory, all of them are; that is another sign.
         return
-    answer = plain(told.answer)
-    known = [*quantities(plain(query.query))]
+    answer = without_markup(told.answer)
+    known = [*quantities(without_markup(query.query))]
     for call in told.calls:
         known += quantities(f"{call.arguments}\n{call.result or ''}")
     seen = set()
@@ -219,7 +221,7 @@ def _is_from(said: Quantity, known: Quantity) -> bool:
 
 
 def label_ask(
-    model: JudgeModel, query: Query, told: Told, judgment: Judgment, place: int
+    model: JudgeModel, query: Query, told: QueryTranscript, judgment: Judgment, place: int
 ) -> Ask[ErrorLabel | Unscored]:
     """What a judge is asked about a failure; see mcp_eval.TextAsking."""
     blocks = {
@@ -235,7 +237,7 @@ def label_ask(
 
 def read_label(reply: str) -> ErrorLabel:
     """Raises BrokenReply without a kind in the last tag."""
-    said = last_tag(reply, "kind", KINDS)
+    said = last_tag(reply, "kind", ERROR_KINDS)
     return ErrorLabel.model_validate({"kind": said, "reason": reason_in(reply)})
 
 

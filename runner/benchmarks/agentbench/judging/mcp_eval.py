@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from runner.agents.models import full_name, is_language_model, kind_name, require_known
 from runner.agents.models.model_settings import Endpoint
-from runner.benchmarks.agentbench.judging.values import ValueFound, compare
+from runner.benchmarks.agentbench.judging.values import ValueFound, compare_values
 from runner.benchmarks.agentbench.queries import Query
 from runner.protocols import Model, Turn, UserMessage
 from runner.records import Record, Unscored, canonical_json, digest_of
@@ -46,7 +46,7 @@ class Judgment(Record):
     """Of the judge that looks for values."""
 
 
-Judged = Judgment | Unscored
+JudgmentOrUnscored = Judgment | Unscored
 
 
 class OutcomeJudge(Protocol):
@@ -57,7 +57,7 @@ class OutcomeJudge(Protocol):
         """As `--judge` takes it."""
         ...
 
-    def judge(self, answers: Sequence[tuple[Query, str]]) -> list[Judged]:
+    def judge(self, answers: Sequence[tuple[Query, str]]) -> list[JudgmentOrUnscored]:
         """One for each, in their order; Unscored where a model gave no verdict, twice.
 
         Raises NoVerdict if the model cannot be reached, ProviderRefused if it never could,
@@ -85,13 +85,13 @@ class ValuesJudge:
 
     name = VALUES
 
-    def judge(self, answers: Sequence[tuple[Query, str]]) -> list[Judged]:
+    def judge(self, answers: Sequence[tuple[Query, str]]) -> list[JudgmentOrUnscored]:
         return [self._judged(query, answer) for query, answer in answers]
 
     def _judged(self, query: Query, answer: str) -> Judgment:
         if is_silent(answer):
             return Judgment(passed=False, reason=SILENCE)
-        found = compare(query, answer)
+        found = compare_values(query, answer)
         wanting = [f"{one.text}: {one.standing}" for one in found if one.standing != "found"]
         reason = "; ".join(wanting) or "every value of the reference is asserted"
         return Judgment(passed=not wanting, reason=reason, values=found)
@@ -171,15 +171,15 @@ class ModelOutcomeJudge:
         self.model = judge_model(model, settings)
         self.name = f"model:{model}"
 
-    def judge(self, answers: Sequence[tuple[Query, str]]) -> list[Judged]:
-        asks: list[Ask[Judged] | None] = []
+    def judge(self, answers: Sequence[tuple[Query, str]]) -> list[JudgmentOrUnscored]:
+        asks: list[Ask[JudgmentOrUnscored] | None] = []
         for place, (query, answer) in enumerate(answers):
             asks.append(None if is_silent(answer) else self._ask(place, query, answer))
         said = self.model.asking.said([ask for ask in asks if ask is not None])
         silence = Judgment(passed=False, reason=SILENCE)
         return [silence if ask is None else said[ask.key] for ask in asks]
 
-    def _ask(self, place: int, query: Query, answer: str) -> Ask[Judged]:
+    def _ask(self, place: int, query: Query, answer: str) -> Ask[JudgmentOrUnscored]:
         blocks = {
             "REQUEST": query.query,
             "REFERENCE": query.reference_answer,

@@ -37,11 +37,17 @@ from runner.benchmarks.agentbench.judging.clauses import (
     words_of,
 )
 from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
-from runner.benchmarks.agentbench.judging.wanted import ALIKE, Mention, Wanted, plain, wanted
+from runner.benchmarks.agentbench.judging.wanted import (
+    ALIKE,
+    SoughtValue,
+    ValueMention,
+    wanted,
+    without_markup,
+)
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
 from runner.records import Record
 
-Standing = Literal[
+ValueStatus = Literal[
     "found", "absent", "other unit", "denied", "asked", "guessed", "misplaced", "copied"
 ]
 COPIED_WORDS = 6
@@ -60,28 +66,28 @@ class ValueFound(Record):
     """One value of the reference, and what the answer makes of it."""
 
     text: str
-    standing: Standing
+    standing: ValueStatus
     said: str = ""
     """The passage that decided it."""
 
 
-def compare(query: Query, answer: str) -> tuple[ValueFound, ...]:
+def compare_values(query: Query, answer: str) -> tuple[ValueFound, ...]:
     """Each value of the reference, in its order."""
-    comparison = _Comparison(query, answer)
+    comparison = _AnswerComparison(query, answer)
     return tuple(map(comparison.found, range(len(query.values))))
 
 
-class _Comparison:
+class _AnswerComparison:
     def __init__(self, query: Query, answer: str) -> None:
         self.query = query
-        self.answer = plain(answer)
-        self.asked = plain(query.query)
-        self.reference = plain(query.reference_answer)
+        self.answer = without_markup(answer)
+        self.asked = without_markup(query.query)
+        self.reference = without_markup(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
         self.mentions = [self._mentions(one) for one in self.wanted]
         self._strangers: dict[str, bool] = {}
 
-    def _mentions(self, sought: Wanted) -> list[Mention]:
+    def _mentions(self, sought: SoughtValue) -> list[ValueMention]:
         """Without figures of the query: 27.2 lb, that is asked about, are 12.34 kg as well."""
         found = sought.mentions(self.answer)
         if sought.quantity is None:
@@ -105,19 +111,19 @@ class _Comparison:
         standing, one = next((pair for pair in standings if pair[0] != "found"), standings[-1])
         return ValueFound(text=text, standing=standing, said=self._around(one))
 
-    def _absent(self, text: str, sought: Wanted) -> ValueFound:
+    def _absent(self, text: str, sought: SoughtValue) -> ValueFound:
         bare = sought.quantity
         if bare is not None and bare.unit:
             for said in quantities(self.answer):
                 if said.unit and is_same(Quantity(**{**vars(bare), "unit": said.unit}), said, None):
-                    there = Mention(start=said.start, end=said.end)
+                    there = ValueMention(start=said.start, end=said.end)
                     return ValueFound(text=text, standing="other unit", said=self._around(there))
         return ValueFound(text=text, standing="absent")
 
-    def _around(self, one: Mention) -> str:
+    def _around(self, one: ValueMention) -> str:
         return self.answer[max(one.start - 40, 0) : one.end + 40].strip()
 
-    def _standing(self, place: int, one: Mention) -> Standing:
+    def _standing(self, place: int, one: ValueMention) -> ValueStatus:
         sought = self.wanted[place]
         if self._is_copied(one):
             return "copied"
@@ -145,12 +151,12 @@ class _Comparison:
                 spans.append((run[0].start(), run[-1].end()))
         return spans
 
-    def _is_copied(self, one: Mention) -> bool:
+    def _is_copied(self, one: ValueMention) -> bool:
         return any(start <= one.start and one.end <= end + 1 for start, end in self._copied)
 
     # --- denied
 
-    def _is_denied(self, sought: Wanted, one: Mention) -> bool:
+    def _is_denied(self, sought: SoughtValue, one: ValueMention) -> bool:
         if sought.text.casefold() in ALIKE:
             return False
         before = words_before(self.answer, one.start)
@@ -177,14 +183,14 @@ class _Comparison:
         said = {one.number for one in quantities(self.answer)}
         return len(said - self._known_numbers)
 
-    def _is_guessed(self, sought: Wanted, one: Mention) -> bool:
+    def _is_guessed(self, sought: SoughtValue, one: ValueMention) -> bool:
         if sought.kind == "quantity" and self._others > MOST_OTHERS:
             return True
         if self._has_alternative(sought, one):
             return True
         return self._strangers_beside(sought, one) > MOST_NEIGHBOURS[sought.kind]
 
-    def _has_alternative(self, sought: Wanted, one: Mention) -> bool:
+    def _has_alternative(self, sought: SoughtValue, one: ValueMention) -> bool:
         """`42 or 43`; not `42 kg or 92.6 lb`, which is one figure twice."""
         end = sentence_end(self.answer, one.end)
         behind = OR_BEHIND.match(self.answer, one.end, end)
@@ -192,14 +198,14 @@ class _Comparison:
         other = (behind["other"] if behind else "") + " " + (before["other"] if before else "")
         return bool(other.strip()) and self._is_another(sought, other)
 
-    def _is_another(self, sought: Wanted, other: str) -> bool:
+    def _is_another(self, sought: SoughtValue, other: str) -> bool:
         if any(rest.mentions(other) for rest in self.wanted):
             return False
         if sought.kind == "words":
             return bool(words_of(other)) and not set(words_of(other)) <= set(words_of(self._known))
         return holds_value(other, sought.kind)
 
-    def _strangers_beside(self, sought: Wanted, one: Mention) -> int:
+    def _strangers_beside(self, sought: SoughtValue, one: ValueMention) -> int:
         """Items of the bare list around a value that neither reference nor query has."""
         at = bisect_right(self._starts, one.start) - 1
         behind = self._items[at + 1 : at + 1 + NEIGHBOURS_READ]
@@ -228,7 +234,7 @@ class _Comparison:
 
     # --- misplaced
 
-    def _is_misplaced(self, place: int, one: Mention) -> bool:
+    def _is_misplaced(self, place: int, one: ValueMention) -> bool:
         own = self._labels[place]
         if not own:
             return False
@@ -266,7 +272,7 @@ class _Comparison:
         ]
 
 
-def _with_unit(value: ReferenceValue, reference: str) -> Wanted:
+def _with_unit(value: ReferenceValue, reference: str) -> SoughtValue:
     """A bare figure has the unit that the reference answer writes behind it."""
     sought = wanted(value.text, value.tolerance)
     if sought.quantity is None or sought.quantity.unit:
@@ -274,11 +280,11 @@ def _with_unit(value: ReferenceValue, reference: str) -> Wanted:
     for said in quantities(reference):
         if said.unit and said.number == sought.quantity.number:
             quantity = Quantity(**{**vars(sought.quantity), "unit": said.unit})
-            return Wanted(**{**vars(sought), "quantity": quantity})
+            return SoughtValue(**{**vars(sought), "quantity": quantity})
     return sought
 
 
-def _as_shown(value: ReferenceValue, text: str) -> list[Mention]:
+def _as_shown(value: ReferenceValue, text: str) -> list[ValueMention]:
     """Where the answer writes a value as the tool did, no less exactly than the reference."""
     if value.shown is None:
         return []
@@ -287,12 +293,12 @@ def _as_shown(value: ReferenceValue, text: str) -> list[Mention]:
     return wanted(value.shown, half if value.tolerance is None else value.tolerance).mentions(text)
 
 
-def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[Mention | None]:
+def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[ValueMention | None]:
     """Of each value in the reference answer; two that are alike stand at two places."""
     taken: set[int] = set()
     for value in values:
-        at = reference.find(plain(value.text).strip())
+        at = reference.find(without_markup(value.text).strip())
         while at in taken:
-            at = reference.find(plain(value.text).strip(), at + 1)
+            at = reference.find(without_markup(value.text).strip(), at + 1)
         taken.add(at)
-        yield None if at < 0 else Mention(start=at, end=at + len(value.text))
+        yield None if at < 0 else ValueMention(start=at, end=at + len(value.text))

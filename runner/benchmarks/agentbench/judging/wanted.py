@@ -27,30 +27,30 @@ MOST_MENTIONS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mention:
+class ValueMention:
     """Where a value stands in a text."""
 
     start: int
     end: int
 
 
-Kind = Literal["quantity", "date", "time", "words", "list"]
+ValueKind = Literal["quantity", "date", "time", "words", "list"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class SoughtValue:
     """A value, as it is looked for."""
 
     text: str
-    kind: Kind
+    kind: ValueKind
     tolerance: float | None = None
     quantity: Quantity | None = None
     date: Date | None = None
     time: Time | None = None
-    items: tuple[Wanted, ...] = ()
+    items: tuple[SoughtValue, ...] = ()
     """Of a list, or date and time of a moment, in their order."""
 
-    def mentions(self, text: str) -> list[Mention]:
+    def mentions(self, text: str) -> list[ValueMention]:
         """In a plain text, in order."""
         found = sorted(_FINDERS[self.kind](self, text), key=lambda one: (one.start, -one.end))
         if len(found) > MOST_MENTIONS:
@@ -60,24 +60,24 @@ class Wanted:
 
 
 @lru_cache(maxsize=4096)
-def wanted(text: str, tolerance: float | None = None) -> Wanted:
+def wanted(text: str, tolerance: float | None = None) -> SoughtValue:
     """A text as the thing that it is."""
-    text = plain(text).strip()
+    text = without_markup(text).strip()
     for date in dates(text):
         if _is_whole(date, text):
-            return Wanted(text=text, kind="date", date=date)
+            return SoughtValue(text=text, kind="date", date=date)
     for time in times(text):
         if _is_whole(time, text):
-            return Wanted(text=text, kind="time", time=time)
+            return SoughtValue(text=text, kind="time", time=time)
     # Of "33 tickets" the figure is the value; the noun may be left out.
     figure = _COUNTED.sub("", text)
     for quantity in quantities(figure):
         if _is_whole(quantity, figure):
-            return Wanted(text=text, kind="quantity", quantity=quantity, tolerance=tolerance)
+            return SoughtValue(text=text, kind="quantity", quantity=quantity, tolerance=tolerance)
     if items := _items(text):
         parts = tuple(wanted(item, tolerance) for item in items)
-        return Wanted(text=text, kind="list", items=parts)
-    return Wanted(text=text, kind="words")
+        return SoughtValue(text=text, kind="list", items=parts)
+    return SoughtValue(text=text, kind="words")
 
 
 def _is_whole(found: Quantity | Date | Time, text: str) -> bool:
@@ -104,25 +104,25 @@ def _items(text: str) -> list[str]:
 # --- where it stands ----------------------------------------------------------------------------
 
 
-def _quantity_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
+def _quantity_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
     assert sought.quantity is not None  # noqa: S101 - it is what makes the kind
     for said in quantities(text):
         if is_same(sought.quantity, said, sought.tolerance):
-            yield Mention(start=said.start, end=said.end)
+            yield ValueMention(start=said.start, end=said.end)
 
 
-def _date_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
+def _date_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
     assert sought.date is not None  # noqa: S101 - see above
     for said in dates(text):
         if is_same_date(sought.date, said):
-            yield Mention(start=said.start, end=said.end)
+            yield ValueMention(start=said.start, end=said.end)
 
 
-def _time_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
+def _time_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
     assert sought.time is not None  # noqa: S101 - see above
     for said in times(text):
         if is_same_time(sought.time, said):
-            yield Mention(start=said.start, end=said.end)
+            yield ValueMention(start=said.start, end=said.end)
 
 
 ALIKE = {"yes": "yes|true", "true": "true|yes", "no": "no|not|false", "false": "false|not|no"}
@@ -130,9 +130,9 @@ _HEX = re.compile(r"#?[0-9a-fA-F-]+")
 _BETWEEN = r"""[\s_"'\u2010-\u2015-]+"""
 
 
-def _words_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
+def _words_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
     for match in _words_pattern(sought.text).finditer(text):
-        yield Mention(start=match.start(), end=match.end())
+        yield ValueMention(start=match.start(), end=match.end())
 
 
 def _words_pattern(words: str) -> re.Pattern[str]:
@@ -153,7 +153,7 @@ def _is_code(words: str) -> bool:
     return inner != inner.lower() and words != words.upper()
 
 
-def _list_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
+def _list_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
     """All items, one soon after the other."""
     found = [item.mentions(text) for item in sought.items]
     for first in found[0]:
@@ -164,10 +164,10 @@ def _list_mentions(sought: Wanted, text: str) -> Iterator[Mention]:
                 break
             last = following[0]
         else:
-            yield Mention(start=first.start, end=last.end)
+            yield ValueMention(start=first.start, end=last.end)
 
 
-_FINDERS: dict[Kind, Callable[[Wanted, str], Iterator[Mention]]] = {
+_FINDERS: dict[ValueKind, Callable[[SoughtValue, str], Iterator[ValueMention]]] = {
     "quantity": _quantity_mentions,
     "date": _date_mentions,
     "time": _time_mentions,
@@ -188,7 +188,7 @@ _MARKS = (
 )
 
 
-def plain(text: str) -> str:
+def without_markup(text: str) -> str:
     """Without Markdown's and TeX's marks, and what a page would not show."""
     text = visible(text)
     for pattern, replacement in _MARKS:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Protocol
 
-from runner.benchmarks.agentbench.proof.trajectory import NotGiven, as_text, fill, given_by
+from runner.benchmarks.agentbench.proof.trajectory import NotGiven, as_text, fill_feeds, given_by
 from runner.benchmarks.agentbench.queries import Query, ReferenceCall
 from runner.benchmarks.agentbench.testbed.router import Router
 from runner.sandbox.session import McpResult
@@ -30,7 +30,7 @@ class Caller(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class ExecutedCall:
     """One call, as it was made now."""
 
     arguments: dict[str, Any]
@@ -46,7 +46,7 @@ class CannotGoOn(Exception):  # noqa: N818 - it ends one trajectory, and is no f
         self.index = index
 
 
-async def execute(calls: Sequence[ReferenceCall], caller: Caller) -> list[Made]:
+async def execute(calls: Sequence[ReferenceCall], caller: Caller) -> list[ExecutedCall]:
     """Make the calls in order, each fed by what the earlier ones give now.
 
     Raises CannotGoOn at an error result, or a name that nothing gives.
@@ -55,14 +55,14 @@ async def execute(calls: Sequence[ReferenceCall], caller: Caller) -> list[Made]:
     made = []
     for index, call in enumerate(calls):
         try:
-            arguments = fill(call.arguments, given)
+            arguments = fill_feeds(call.arguments, given)
             result = await caller.call(call.server, call.tool, arguments)
             if result.is_error:
                 raise CannotGoOn(index, f"{call.tool} failed: {result.text[:SHOWN_CHARS]}")
             given |= given_by(call, result.text)
         except (NotGiven, FairtrialError) as error:
             raise CannotGoOn(index, str(error)) from error
-        made.append(Made(arguments=arguments, result=result))
+        made.append(ExecutedCall(arguments=arguments, result=result))
     return made
 
 
@@ -89,7 +89,7 @@ def difference(recorded: str, now: str) -> str:
     return f"differs from character {at} on: recorded {was}, now {came}"
 
 
-def day_shown(made: Made, today: date) -> str:
+def day_shown(made: ExecutedCall, today: date) -> str:
     """Today's date, or another time zone's, if it is in the result and was not asked for.
 
     Twice within a second a tool that reads the clock may well answer the same.

@@ -16,7 +16,7 @@ from runner.benchmarks.agentbench.proof.execution import (
     drift,
     recorded,
 )
-from runner.benchmarks.agentbench.proof.query_rules import problems
+from runner.benchmarks.agentbench.proof.query_rules import query_problems
 from runner.benchmarks.agentbench.proof.suite import LoadedQuery, read_queries, where_of
 from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
@@ -86,13 +86,13 @@ def summary(proofs: Sequence[QueryProof], wall_sec: float) -> str:
 
 def prove_files(queries: Sequence[LoadedQuery]) -> list[QueryProof]:
     """By their files alone: needs no engine, and executes nothing."""
-    return [_proof(loaded, problems(loaded.query, loaded.where)) for loaded in queries]
+    return [_proof(loaded, query_problems(loaded.query, loaded.where)) for loaded in queries]
 
 
-async def prove(loaded: LoadedQuery, caller: Caller) -> QueryProof:
+async def prove_query(loaded: LoadedQuery, caller: Caller) -> QueryProof:
     """By its file, and by executing its trajectory."""
     started = time.monotonic()
-    found = problems(loaded.query, loaded.where)
+    found = query_problems(loaded.query, loaded.where)
     for key, message in await drift(loaded.query, caller):
         found.append(Problem(where=f"{loaded.where}.{key}", message=message))
     return _proof(loaded, found, wall_sec=time.monotonic() - started)
@@ -123,15 +123,15 @@ def prove_executed(
     by_query = {loaded.query.id: loaded for loaded in queries}
 
     async def prove_one(query: Query, caller: Caller) -> None:
-        told(await prove(by_query[query.id], caller))
+        told(await prove_query(by_query[query.id], caller))
 
     in_cells(checkout, [loaded.query for loaded in queries], prove_one)
 
 
-Work = Callable[[Query, Caller], Coroutine[object, object, None]]
+QueryWork = Callable[[Query, Caller], Coroutine[object, object, None]]
 
 
-def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
+def in_cells(checkout: Checkout, queries: Sequence[Query], work: QueryWork) -> None:
     """Do it for each query, beside a cell that holds its servers; a server is started seldom."""
     wanted = {query.id: frozenset(call.server for call in query.calls) for query in queries}
     names = sorted(frozenset().union(*wanted.values()))
@@ -148,7 +148,7 @@ def in_cells(checkout: Checkout, queries: Sequence[Query], work: Work) -> None:
 
 
 async def _in_cell(
-    checkout: Checkout, spec: CellSpec, queries: Sequence[Query], work: Work
+    checkout: Checkout, spec: CellSpec, queries: Sequence[Query], work: QueryWork
 ) -> None:
     async with open_cell(checkout.engine, spec) as router:
         for query in queries:
@@ -189,7 +189,7 @@ async def record(file: Path, name: str, caller: Caller) -> list[Problem]:
         return [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
     # Each at once: what is recorded must outlive whatever ends the next one.
     write_yaml(file, Queries(queries=tuple(queries)))
-    return problems(queries[index], where)
+    return query_problems(queries[index], where)
 
 
 def _is_wanted(query: Query, ids: Collection[str]) -> bool:

@@ -11,19 +11,19 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from runner.benchmarks.agentbench.judging.values import compare
+from runner.benchmarks.agentbench.judging.values import compare_values
 from runner.benchmarks.agentbench.proof.trajectory import (
     NotGiven,
     as_text,
     fed_names,
-    fill,
+    fill_feeds,
     given_by,
-    holds,
-    is_telling,
+    has_telling_number,
     leaves,
     numbers,
     one_number,
     stands,
+    stands_in,
 )
 from runner.benchmarks.agentbench.queries import GIVEN, Query, ReferenceCall, ReferenceValue
 from runner.support.errors import Problem
@@ -96,7 +96,7 @@ Rule = Callable[[Trajectory], Iterator[tuple[str, str]]]
 """Yields key and message."""
 
 
-def problems(query: Query, where: str) -> list[Problem]:
+def query_problems(query: Query, where: str) -> list[Problem]:
     """Every problem of a query, each with its key under `where`."""
     trajectory = Trajectory(query)
     if unrecorded := list(_unrecorded(trajectory)):
@@ -141,7 +141,7 @@ def _feeding(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
 
 def _filling(call: ReferenceCall, given: dict[str, str], index: int) -> Iterator[tuple[str, str]]:
     try:
-        fill(call.arguments, given)
+        fill_feeds(call.arguments, given)
     except NotGiven as problem:
         yield f"calls[{index}].arguments", str(problem)
 
@@ -170,7 +170,7 @@ def _is_telling_leaf(text: str) -> bool:
     if GIVEN.search(text):
         return False
     if one_number(text) is not None:
-        return is_telling(text)
+        return has_telling_number(text)
     return len(text) >= LONG_TEXT
 
 
@@ -245,7 +245,7 @@ def _is_lost(value: ReferenceValue, trajectory: Trajectory, left: Collection[int
     if value.call - 1 in left:
         return False
     results = [trajectory.query.calls[index].result for index in left]
-    return not any(holds(result, value.shown or value.text) for result in results)
+    return not any(stands_in(result, value.shown or value.text) for result in results)
 
 
 # --- the answer -----------------------------------------------------------------------------
@@ -262,16 +262,16 @@ def _values(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
             yield key, f"{value.text!r} does not stand in the reference answer"
         if not _agrees(value):
             yield key, f"{value.text!r} is not {shown!r}, not within its tolerance"
-        if holds(trajectory.query.query, value.text):
+        if stands_in(trajectory.query.query, value.text):
             yield key, f"{value.text!r} stands in the query: repeating it would be an answer"
-        if holds(as_text(call.arguments), value.text):
+        if stands_in(as_text(call.arguments), value.text):
             yield key, f"{value.text!r} is what call {value.call} was told: no result is needed"
 
 
 def _judged(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     """The offline judge passes the reference answer itself."""
     query = trajectory.query
-    for index, value in enumerate(compare(query, query.reference_answer)):
+    for index, value in enumerate(compare_values(query, query.reference_answer)):
         if value.standing != "found" and stands(value.text, query.reference_answer):
             message = f"the offline judge calls {value.text!r} {value.standing} in the answer"
             yield f"values[{index}]", f"{message}: {value.said!r}"

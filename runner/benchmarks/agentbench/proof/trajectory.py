@@ -40,7 +40,7 @@ def fed_names(call: ReferenceCall) -> set[str]:
     return {name for text in leaves(call.arguments) for name, _ in GIVEN.findall(str(text))}
 
 
-def fill(value: Any, given: Mapping[str, str]) -> Any:
+def fill_feeds(value: Any, given: Mapping[str, str]) -> Any:
     """An argument with every `{{name}}` replaced. Raises NotGiven for a name that nothing gave."""
     if isinstance(value, str):
         whole = GIVEN.fullmatch(value)
@@ -48,9 +48,9 @@ def fill(value: Any, given: Mapping[str, str]) -> Any:
             return _as_value(_given(whole[1], given), whole[2])
         return GIVEN.sub(lambda found: _given(found[1], given), value)
     if isinstance(value, Mapping):
-        return {key: fill(item, given) for key, item in value.items()}
+        return {key: fill_feeds(item, given) for key, item in value.items()}
     if isinstance(value, list):
-        return [fill(item, given) for item in value]
+        return [fill_feeds(item, given) for item in value]
     return value
 
 
@@ -114,15 +114,15 @@ def one_number(text: str) -> float | None:
     return found[0] if len(found) == 1 else None
 
 
-def holds(text: str, wanted: str) -> bool:
+def stands_in(text: str, wanted: str) -> bool:
     """Does it stand there, or its number, if that is long enough not to stand there by chance?"""
     if stands(wanted, text):
         return True
     number = one_number(wanted)
-    return number is not None and is_telling(wanted) and number in numbers(text)
+    return number is not None and has_telling_number(wanted) and number in numbers(text)
 
 
-def is_telling(text: str) -> bool:
+def has_telling_number(text: str) -> bool:
     """Has its number enough digits not to be in a text by chance?"""
     mantissa = "".join(NUMBER.findall(text)[:1]).lower().partition("e")[0]
     return len(re.sub(r"\D", "", mantissa).strip("0")) >= TELLING_DIGITS

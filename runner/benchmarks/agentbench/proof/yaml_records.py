@@ -10,14 +10,14 @@ import yaml
 from runner.records import Record
 
 
-class _Dumper(yaml.SafeDumper):
+class _RecordDumper(yaml.SafeDumper):
     """Texts of several lines as blocks that people can read; no aliases, which no reader takes."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - yaml calls it so
         return True
 
 
-def _text(dumper: _Dumper, text: str) -> yaml.nodes.ScalarNode:
+def _text(dumper: _RecordDumper, text: str) -> yaml.nodes.ScalarNode:
     style = "|" if "\n" in text else None
     # Other ends of lines are read as \n unless they are escaped: a result would drift by itself.
     if re.search("[\r\x85\u2028\u2029]", text):
@@ -25,13 +25,13 @@ def _text(dumper: _Dumper, text: str) -> yaml.nodes.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+_RecordDumper.add_representer(str, _text)
 
 
 def as_yaml(record: Record) -> str:
     """As a file holds it; what is left to its default is left out."""
     data = record.model_dump(mode="json", exclude_defaults=True)
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(data, Dumper=_RecordDumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def write_yaml(file: Path, record: Record) -> None:

@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.benchmarks.agentbench.judging.errors_of import (
-    KINDS,
+    ERROR_KINDS,
     SIGNS,
     ErrorLabel,
-    Failure,
-    Told,
+    FailureDiagnosis,
+    QueryTranscript,
     label_ask,
     signs_of,
     told_in,
 )
 from runner.benchmarks.agentbench.judging.mcp_eval import (
     VALUES,
-    Judged,
     Judgment,
+    JudgmentOrUnscored,
     ModelOutcomeJudge,
     OutcomeJudge,
 )
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
-from runner.benchmarks.agentbench.query_run import Setup, read_setup
+from runner.benchmarks.agentbench.query_run import QueryRunSetup, read_setup
 from runner.benchmarks.agentbench.report.query_results import (
     Group,
     ModelReport,
@@ -50,22 +50,24 @@ UNPROVEN = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class AnsweredQuery:
     """A measured and believed cell, read."""
 
     cell: Cell
     query: Query
     outcome: Outcome
-    told: Told
+    told: QueryTranscript
 
 
 # --- what is there ------------------------------------------------------------------------------
 
 
-def answers_in(store: RunStore, run: LoadedRun, setup: Setup) -> tuple[list[Answer], list[str]]:
+def answered_queries(
+    store: RunStore, run: LoadedRun, setup: QueryRunSetup
+) -> tuple[list[AnsweredQuery], list[str]]:
     """Every answer, and what is wrong with the run."""
     queries = {query.id: query for query in setup.queries}
-    answers: list[Answer] = []
+    answers: list[AnsweredQuery] = []
     problems = list(map(str, run.contradictions))
     for item in run.cells:
         attempt = store.counted_attempt(item.cell.id)
@@ -76,7 +78,9 @@ def answers_in(store: RunStore, run: LoadedRun, setup: Setup) -> tuple[list[Answ
             problems.append(f"{item.cell.scenario}: the run holds no such query")
             continue
         told = told_in(read_transcript(attempt.transcript))
-        answers.append(Answer(cell=item.cell, query=query, outcome=item.result.outcome, told=told))
+        answers.append(
+            AnsweredQuery(cell=item.cell, query=query, outcome=item.result.outcome, told=told)
+        )
     return answers, problems
 
 
@@ -86,7 +90,7 @@ def report_of_run(store: RunStore, run: LoadedRun, judge: OutcomeJudge) -> Queri
     Raises as OutcomeJudge.judge; what was judged until then is kept.
     """
     setup = read_setup(store)
-    answers, problems = answers_in(store, run, setup)
+    answers, problems = answered_queries(store, run, setup)
     judged = judge.judge([(one.query, one.told.answer) for one in answers])
     failures = failures_of(answers, judged, judge)
     results: dict[str, list[QueryResult]] = defaultdict(list)
@@ -119,10 +123,10 @@ def notices(models: Iterable[str], judge: str) -> Iterator[str]:
 
 
 def failures_of(
-    answers: Sequence[Answer], judged: Sequence[Judged], judge: OutcomeJudge
-) -> dict[int, Failure]:
+    answers: Sequence[AnsweredQuery], judged: Sequence[JudgmentOrUnscored], judge: OutcomeJudge
+) -> dict[int, FailureDiagnosis]:
     """Of those that failed, by their places: what rules say, and the judge, if it is a model."""
-    found: dict[int, Failure] = {}
+    found: dict[int, FailureDiagnosis] = {}
     failed: dict[int, Judgment] = {}
     for place, (answer, verdict) in enumerate(zip(answers, judged, strict=True)):
         if isinstance(verdict, Judgment) and not verdict.passed:
@@ -134,7 +138,7 @@ def failures_of(
 
 
 def _labels(
-    answers: Sequence[Answer], failed: Mapping[int, Judgment], judge: OutcomeJudge
+    answers: Sequence[AnsweredQuery], failed: Mapping[int, Judgment], judge: OutcomeJudge
 ) -> dict[int, ErrorLabel | Unscored]:
     if not isinstance(judge, ModelOutcomeJudge):
         return {}
@@ -146,7 +150,9 @@ def _labels(
     return {place: said[ask.key] for place, ask in asks.items()}
 
 
-def _result(answer: Answer, verdict: Judged, failure: Failure | None) -> QueryResult:
+def _result(
+    answer: AnsweredQuery, verdict: JudgmentOrUnscored, failure: FailureDiagnosis | None
+) -> QueryResult:
     return QueryResult(
         query=answer.query.id,
         category=answer.query.category,
@@ -185,7 +191,7 @@ def _model_report(
         actions_per_query=mean_of(result.actions for result in results),
         **dict(spent_on(cells, model, store, run)),
         signs=_counted(SIGNS, (sign for failure in failures for sign in failure.signs)),
-        kinds=_counted(KINDS, _kinds(failures)),
+        kinds=_counted(ERROR_KINDS, _kinds(failures)),
         unlabelled=sum(isinstance(failure.label, Unscored) for failure in failures),
         results=tuple(results),
     )
@@ -232,7 +238,7 @@ def average_of(categories: Sequence[Group]) -> float | None:
     return average_of_categories(rates) if len(rates) == len(CATEGORIES) else None
 
 
-def _kinds(failures: Iterable[Failure]) -> Iterator[str]:
+def _kinds(failures: Iterable[FailureDiagnosis]) -> Iterator[str]:
     for failure in failures:
         if isinstance(failure.label, ErrorLabel):
             yield failure.label.kind

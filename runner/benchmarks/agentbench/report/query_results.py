@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from runner.benchmarks.agentbench.judging.errors_of import Failure
+from runner.benchmarks.agentbench.judging.errors_of import FailureDiagnosis
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.queries import Category
 from runner.benchmarks.without_scorecard import Rate, Spent
@@ -20,7 +20,7 @@ class QueryResult(Record):
     outcome: str
     answer: str
     verdict: Judgment | Unscored
-    failure: Failure | None
+    failure: FailureDiagnosis | None
     """Of an answer that failed."""
     actions: Count
     tokens: Count

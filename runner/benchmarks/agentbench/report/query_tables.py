@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from runner.benchmarks.agentbench.judging.errors_of import KINDS, SIGNS, ErrorLabel, Failure
+from runner.benchmarks.agentbench.judging.errors_of import (
+    ERROR_KINDS,
+    SIGNS,
+    ErrorLabel,
+    FailureDiagnosis,
+)
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.queries import CATEGORIES
 from runner.benchmarks.agentbench.report.query_results import (
@@ -22,7 +27,7 @@ PROBLEMS_SHOWN = 10
 FAILURES_SHOWN = 40
 _SHORT: tuple[str, ...] = ("1·single", "1·par.", "1·seq.", "n·single", "n·par.", "n·seq.")
 """Of CATEGORIES: one server or several · dependency of the calls."""
-Failed = tuple[str, QueryResult]
+FailedQuery = tuple[str, QueryResult]
 """A model, and its answer that failed."""
 
 
@@ -158,7 +163,7 @@ def _error_tables(run: QueriesReport) -> Iterator[Table]:
     if not failures:
         return
     if any(sum(row.kinds.values()) + row.unlabelled for row in run.models):
-        kinds = [words("", _model), *(_counted(kind, "kinds") for kind in KINDS), _UNLABELLED]
+        kinds = [words("", _model), *(_counted(kind, "kinds") for kind in ERROR_KINDS), _UNLABELLED]
         yield table("What failures are, as the judge says", kinds, run.models)
     signs = [words("", _model), *(_counted(sign, "signs") for sign in SIGNS)]
     notes = ("found by rules, in failures alone; one failure may show several, or none",)
@@ -172,19 +177,19 @@ def _error_tables(run: QueriesReport) -> Iterator[Table]:
 _UNLABELLED: Column[ModelReport] = number("none said", lambda row: count(row.unlabelled))
 
 
-def _failures(run: QueriesReport) -> Iterator[Failed]:
+def _failures(run: QueriesReport) -> Iterator[FailedQuery]:
     for row in run.models:
         for result in row.results:
             if result.failure is not None:
                 yield row.model, result
 
 
-def _why(pair: Failed) -> str:
+def _why(pair: FailedQuery) -> str:
     verdict = pair[1].verdict
     return clean(verdict.reason if isinstance(verdict, Judgment) else "", 160)
 
 
-def _kind(failure: Failure | None) -> str:
+def _kind(failure: FailureDiagnosis | None) -> str:
     if failure is None or failure.label is None:
         return ""
     if isinstance(failure.label, Unscored):
@@ -193,14 +198,14 @@ def _kind(failure: Failure | None) -> str:
     return failure.label.kind
 
 
-def _signs(pair: Failed) -> str:
+def _signs(pair: FailedQuery) -> str:
     failure = pair[1].failure
     if failure is None:
         return ""
     return ", ".join(filter(None, (_kind(failure), *failure.signs)))
 
 
-_FAILED: tuple[Column[Failed], ...] = (
+_FAILED: tuple[Column[FailedQuery], ...] = (
     words("query", lambda pair: clean(pair[1].query)),
     words("model", lambda pair: clean(pair[0])),
     words("why", _why),

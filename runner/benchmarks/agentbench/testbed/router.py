@@ -27,7 +27,7 @@ from typing import Any
 from runner.benchmarks.agentbench.testbed.names import routed_names
 from runner.protocols import ToolSpec
 from runner.records import Record, ServerSpec, digest_of
-from runner.sandbox.cell_layout import SERVER
+from runner.sandbox.cell_layout import SERVER_USER
 from runner.sandbox.container import Container
 from runner.sandbox.session import McpResult, ServerSession, only_reads
 from runner.sandbox.stream import StderrFile
@@ -43,7 +43,7 @@ RESTARTS = 1
 SHELL_SEC = 60
 REASON_CHARS = 300
 
-Notes = Callable[[str], None]
+WriteNote = Callable[[str], None]
 """Takes what happened to a server, in a sentence."""
 
 
@@ -86,7 +86,7 @@ def listing_of(session: ServerSession) -> Listing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Installed:
+class InstalledServer:
     """A server whose packages are in a volume of their own, for a place among others."""
 
     spec: ServerSpec
@@ -140,7 +140,7 @@ class _Seat:
     """One server among the others: asleep, started, started again once, or gone."""
 
     def __init__(
-        self, container: Container, installed: Installed, note: Notes, stderr: Path | None
+        self, container: Container, installed: InstalledServer, note: WriteNote, stderr: Path | None
     ) -> None:
         self.installed = installed
         self.listing = installed.listing
@@ -242,7 +242,7 @@ class _Seat:
         # The brackets keep the pattern from finding the shell that holds it.
         pattern = shlex.quote(f"[{log.ticket[0]}]{log.ticket[1:]}")
         command = f"pkill -KILL -f {pattern}; true"
-        await self._container.shell(command, timeout_sec=SHELL_SEC, user=SERVER)
+        await self._container.shell(command, timeout_sec=SHELL_SEC, user=SERVER_USER)
 
     def give_up(self, reason: str) -> None:
         self.gone = reason[:REASON_CHARS]
@@ -327,11 +327,11 @@ def _offered(seats: Sequence[_Seat]) -> Iterator[RoutedTool]:
 @asynccontextmanager
 async def open_router(  # noqa: PLR0913 - all but the first two have a default
     container: Container,
-    servers: Sequence[Installed],
+    servers: Sequence[InstalledServer],
     *,
     required: Collection[str] = (),
     asleep: Collection[str] = (),
-    note: Notes = lambda _: None,
+    note: WriteNote = lambda _: None,
     logs: Path | None = None,
     tools_at_most: int | None = TOOLS_AT_MOST,
 ) -> AsyncIterator[Router]:
@@ -366,10 +366,10 @@ def _stderr_file(logs: Path | None, name: str) -> Path | None:
     return logs / f"{name}.stderr.log"
 
 
-async def _make_state_folders(container: Container, servers: Sequence[Installed]) -> None:
+async def _make_state_folders(container: Container, servers: Sequence[InstalledServer]) -> None:
     folders = [places_among(one.name)["state"] for one in servers]
     command = f"mkdir -p -m 0700 {shlex.join(folders)}"
-    done = await container.shell(command, timeout_sec=SHELL_SEC, user=SERVER)
+    done = await container.shell(command, timeout_sec=SHELL_SEC, user=SERVER_USER)
     if done.exit_code:
         raise SandboxError(f"cannot make the servers' folders: {done.output[:REASON_CHARS]}")
 

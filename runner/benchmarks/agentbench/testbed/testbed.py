@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.testbed.router import (
-    Installed,
+    InstalledServer,
     Listing,
-    Notes,
     Router,
+    WriteNote,
     open_router,
 )
 from runner.records import Limits, digest_of, parse_json
@@ -60,7 +60,7 @@ class CellSpec:
 
     image: str
     limits: Limits
-    servers: Sequence[Installed]
+    servers: Sequence[InstalledServer]
     required: Collection[str] = ()
     asleep: Collection[str] = ()
     """Both as in `open_router`."""
@@ -83,7 +83,7 @@ class CellSpec:
 
 @asynccontextmanager
 async def open_cell(
-    engine: Engine, spec: CellSpec, *, note: Notes = lambda _: None, logs: Path | None = None
+    engine: Engine, spec: CellSpec, *, note: WriteNote = lambda _: None, logs: Path | None = None
 ) -> AsyncIterator[Router]:
     """A container and the router in it. Raises as `open_container` and `open_router` do."""
     async with (
@@ -103,7 +103,7 @@ async def open_cell(
 
 @asynccontextmanager
 async def open_testbed_cell(
-    checkout: Checkout, names: Sequence[str], *, note: Notes = lambda _: None
+    checkout: Checkout, names: Sequence[str], *, note: WriteNote = lambda _: None
 ) -> AsyncIterator[Router]:
     """A cell with these servers, installed first if they are not, all of them required.
 
@@ -133,10 +133,10 @@ class Testbed:
     """The servers of a checkout: those of the testbed, and the user's own."""
 
     checkout: Checkout
-    _installed: dict[str, Installed] = field(default_factory=dict)
+    _installed: dict[str, InstalledServer] = field(default_factory=dict)
     """A volume is read through before it is used: once for a command, not for each cell of it."""
 
-    def install(self, name: str) -> Installed:
+    def install(self, name: str) -> InstalledServer:
         """A server at its place among others.
 
         Raises FairtrialError if it is unknown or cannot be installed.
@@ -145,7 +145,7 @@ class Testbed:
             self._installed[name] = self._install(name)
         return self._installed[name]
 
-    def _install(self, name: str) -> Installed:
+    def _install(self, name: str) -> InstalledServer:
         checkout, server = self.checkout, self.checkout.server(name)
         if server.spec.image is not None:
             hint = "measure it with scenarios: `fairtrial run`"
@@ -160,9 +160,9 @@ class Testbed:
             places=places_among(name),
         )
         digest = digest_of([server.digest, volume.digest])
-        return Installed(spec=server.spec, volume=volume.name, digest=digest)
+        return InstalledServer(spec=server.spec, volume=volume.name, digest=digest)
 
-    def install_all(self, names: Iterable[str]) -> dict[str, Installed]:
+    def install_all(self, names: Iterable[str]) -> dict[str, InstalledServer]:
         """A few at a time: each is read through by a container that mostly waits for the engine."""
         wanted = list(names)
         # Both are made when they are first asked for, and two threads would each make one.

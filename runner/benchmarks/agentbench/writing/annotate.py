@@ -11,27 +11,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from runner.agents.spending import Account, Purse
+from runner.agents.spending import Account, JudgeBudget
 from runner.agents.usage import UsageTotals
-from runner.benchmarks.agentbench.proof.query_rules import problems
-from runner.benchmarks.agentbench.proof.trajectory import NUMBER, is_telling, numbers
-from runner.benchmarks.agentbench.query_prompts import SYSTEMS, Mode
+from runner.benchmarks.agentbench.proof.query_rules import query_problems
+from runner.benchmarks.agentbench.proof.trajectory import NUMBER, has_telling_number, numbers
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, QueryMode
 from runner.benchmarks.agentbench.testbed.router import Router
 from runner.benchmarks.agentbench.working import (
+    QueryConversation,
     RoutedTools,
-    Working,
     asked_as,
     instructions_of,
     request_of,
 )
 from runner.benchmarks.agentbench.writing.derive import NotDerivable, derived, values_in
-from runner.benchmarks.agentbench.writing.drafts import TRIES, Draft, ToolUsed, Trial
+from runner.benchmarks.agentbench.writing.drafts import TRIES, DraftTrial, QueryDraft, ToolUsed
 from runner.protocols import Model
 from runner.records import Event, Outcome, Prose, ToolCall, ToolResult, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class TrialJudgment:
     passed: bool | None
     """None if it could not be judged."""
     reason: str
@@ -43,7 +43,7 @@ class TrialJudge(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def judge(self, draft: Draft, trial: Trial) -> Judged:
+    async def judge(self, draft: QueryDraft, trial: DraftTrial) -> TrialJudgment:
         """Raises ProviderError or SpendingCap."""
         ...
 
@@ -52,18 +52,18 @@ class TrialJudge(Protocol):
 
 
 @dataclass(kw_only=True)
-class Trying:
+class TrialSetup:
     """How drafts are tried."""
 
     open_model: Callable[[], Model]
     """A fresh one for each trajectory."""
-    mode: Mode
+    mode: QueryMode
     result_chars: int
-    purse: Purse
+    purse: JudgeBudget
     judge: TrialJudge
     tries: int = TRIES
 
-    async def trial(self, draft: Draft, router: Router) -> Trial:
+    async def trial(self, draft: QueryDraft, router: Router) -> DraftTrial:
         """Raises SandboxError, ServerError, ProviderError or SpendingCap."""
         self.purse.require()
         model = self.open_model()
@@ -84,9 +84,9 @@ class Trying:
         )
 
     def _conversation(
-        self, draft: Draft, router: Router, model: Model, events: list[Event]
-    ) -> Working:
-        return Working(
+        self, draft: QueryDraft, router: Router, model: Model, events: list[Event]
+    ) -> QueryConversation:
+        return QueryConversation(
             model=asked_as(self.mode, model),
             scenario=request_of(draft),
             toolbox=RoutedTools(router, self.result_chars),
@@ -108,9 +108,9 @@ class Trying:
                 self.purse.add(model.name, event)
 
 
-def _trial(model: str, outcome: Outcome, events: Sequence[Event], router: Router) -> Trial:
+def _trial(model: str, outcome: Outcome, events: Sequence[Event], router: Router) -> DraftTrial:
     usage = [event for event in events if isinstance(event, Usage)]
-    return Trial(
+    return DraftTrial(
         model=model,
         outcome=outcome.kind,
         calls=tuple(_calls(events, router)),
@@ -159,20 +159,20 @@ class RuleJudge:
 
     name = "rules"
 
-    async def judge(self, draft: Draft, trial: Trial) -> Judged:
+    async def judge(self, draft: QueryDraft, trial: DraftTrial) -> TrialJudgment:
         objection = next((found for rule in OBJECTIONS if (found := rule(draft, trial))), "")
         if objection:
-            return Judged(passed=False, reason=objection)
-        return Judged(passed=True, reason="its figures are those that the tools returned")
+            return TrialJudgment(passed=False, reason=objection)
+        return TrialJudgment(passed=True, reason="its figures are those that the tools returned")
 
 
-def _no_answer(_: Draft, trial: Trial) -> str:
+def _no_answer(_: QueryDraft, trial: DraftTrial) -> str:
     if trial.outcome != "answered":
         return f"it ended as {trial.outcome}"
     return "" if trial.answer else "there is no answer"
 
 
-def _not_the_pattern(draft: Draft, trial: Trial) -> str:
+def _not_the_pattern(draft: QueryDraft, trial: DraftTrial) -> str:
     calls = [call for call in trial.calls if not call.is_error]
     if not calls:
         return "no tool returned anything"
@@ -184,25 +184,25 @@ def _not_the_pattern(draft: Draft, trial: Trial) -> str:
     return ""
 
 
-def _invented(draft: Draft, trial: Trial) -> str:
+def _invented(draft: QueryDraft, trial: DraftTrial) -> str:
     """A figure that neither the query nor a result shows."""
     shown = numbers("\n".join([draft.query, *(call.result for call in trial.calls)]))
     for written in NUMBER.findall(trial.answer):
         told = float(written.replace(",", ""))
         digits = len(written.partition(".")[2])
         half = 0.5 * 10.0**-digits
-        if is_telling(written) and not any(abs(told - number) <= half for number in shown):
+        if has_telling_number(written) and not any(abs(told - number) <= half for number in shown):
             return f"{written} is in no result, and not in the query"
     return ""
 
 
-def _no_evidence(draft: Draft, trial: Trial) -> str:
+def _no_evidence(draft: QueryDraft, trial: DraftTrial) -> str:
     if not values_in(trial.answer, draft.query, trial.references):
         return "the answer holds nothing that only a tool's result shows"
     return ""
 
 
-OBJECTIONS: tuple[Callable[[Draft, Trial], str], ...] = (
+OBJECTIONS: tuple[Callable[[QueryDraft, DraftTrial], str], ...] = (
     _no_answer,
     _not_the_pattern,
     _invented,
@@ -213,7 +213,7 @@ OBJECTIONS: tuple[Callable[[Draft, Trial], str], ...] = (
 # --- a draft --------------------------------------------------------------------------------
 
 
-def annotated(draft: Draft, trials: Sequence[Trial]) -> Draft:
+def annotated(draft: QueryDraft, trials: Sequence[DraftTrial]) -> QueryDraft:
     """With its trials, and with what they propose: the reference that most that passed agree on."""
     tried = draft.model_copy(update={"trials": tuple(trials), "proposed": None, "problems": ()})
     passed = [trial for trial in trials if trial.passed]
@@ -223,11 +223,11 @@ def annotated(draft: Draft, trials: Sequence[Trial]) -> Draft:
         proposed = derived(draft, _agreed(draft, passed))
     except NotDerivable as error:
         return tried.model_copy(update={"problems": (str(error),)})
-    found = [str(problem) for problem in problems(proposed, draft.id)]
+    found = [str(problem) for problem in query_problems(proposed, draft.id)]
     return tried.model_copy(update={"proposed": proposed, "problems": tuple(found)})
 
 
-def _agreed(draft: Draft, passed: Sequence[Trial]) -> Trial:
+def _agreed(draft: QueryDraft, passed: Sequence[DraftTrial]) -> DraftTrial:
     """The one whose values most others say too; of several the one with the fewest calls."""
     said = [
         frozenset(value.text for value in values_in(trial.answer, draft.query, trial.references))

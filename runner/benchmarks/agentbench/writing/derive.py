@@ -22,13 +22,13 @@ from runner.benchmarks.agentbench.proof.trajectory import (
     NotGiven,
     as_text,
     given_by,
-    holds,
-    is_telling,
+    has_telling_number,
     leaves,
     stands,
+    stands_in,
 )
 from runner.benchmarks.agentbench.queries import Query, ReferenceCall, ReferenceValue
-from runner.benchmarks.agentbench.writing.drafts import Draft, ToolUsed, Trial
+from runner.benchmarks.agentbench.writing.drafts import DraftTrial, QueryDraft, ToolUsed
 from runner.records import load_json
 
 TOKEN = re.compile(r"\w(?:[\w.,:/+-]*\w)?")
@@ -40,7 +40,7 @@ class NotDerivable(Exception):  # noqa: N818 - it sends a draft to an expert
     """Why a trajectory makes no reference."""
 
 
-def derived(draft: Draft, trial: Trial) -> Query:
+def derived(draft: QueryDraft, trial: DraftTrial) -> Query:
     """The draft as a query, with the trial's answer for its reference, and the calls it needs.
 
     Raises NotDerivable if the answer holds nothing that a result shows.
@@ -55,7 +55,7 @@ def derived(draft: Draft, trial: Trial) -> Query:
         del calls[idle[0]]
 
 
-def _query(draft: Draft, trial: Trial, calls: Sequence[ReferenceCall]) -> Query:
+def _query(draft: QueryDraft, trial: DraftTrial, calls: Sequence[ReferenceCall]) -> Query:
     values = values_in(trial.answer, draft.query, calls)
     if not values:
         raise NotDerivable("the answer holds no value that a result shows and the query does not")
@@ -82,7 +82,7 @@ def values_in(answer: str, query: str, calls: Sequence[ReferenceCall]) -> list[R
     """What the answer says that a result shows, and neither the query nor its call's arguments."""
     found: dict[str, ReferenceValue] = {}
     for text in [*_tokens(answer), *_words(answer, calls)]:
-        if text not in found and not holds(query, text):
+        if text not in found and not stands_in(query, text):
             value = _value(text, calls)
             if value is not None:
                 found[text] = value
@@ -92,7 +92,7 @@ def values_in(answer: str, query: str, calls: Sequence[ReferenceCall]) -> list[R
 def _tokens(answer: str) -> Iterator[str]:
     """Figures, dates, codes: what holds a digit. Short ones are in any text by chance."""
     for token in TOKEN.findall(answer):
-        if re.search(r"\d", token) and (len(token) >= 4 or is_telling(token)):
+        if re.search(r"\d", token) and (len(token) >= 4 or has_telling_number(token)):
             yield token
 
 
@@ -115,7 +115,7 @@ def _texts_of(result: str) -> list[str]:
 def _value(text: str, calls: Sequence[ReferenceCall]) -> ReferenceValue | None:
     """With the last call that shows it: what came before is fed to that one."""
     for number, call in reversed(list(enumerate(calls, 1))):
-        if holds(as_text(call.arguments), text):
+        if stands_in(as_text(call.arguments), text):
             continue
         if stands(text, call.result):
             return ReferenceValue(text=text, call=number)
@@ -126,7 +126,7 @@ def _value(text: str, calls: Sequence[ReferenceCall]) -> ReferenceValue | None:
 
 def _rounded_from(text: str, result: str) -> str:
     """The number in the result that `text` is, as it stands there; empty if there is none."""
-    if not NUMBER.fullmatch(text) or not is_telling(text):
+    if not NUMBER.fullmatch(text) or not has_telling_number(text):
         return ""
     told, half = float(text.replace(",", "")), half_of_last_digit(text)
     for shown in NUMBER.findall(result):

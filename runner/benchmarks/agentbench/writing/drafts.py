@@ -37,7 +37,7 @@ class ToolUsed(Record):
     is_error: bool
 
 
-class Trial(Record):
+class DraftTrial(Record):
     """One of the K trajectories."""
 
     model: str
@@ -70,7 +70,7 @@ class Decision(Record):
     note: str = ""
 
 
-class Draft(Record):
+class QueryDraft(Record):
     """A query that nobody has vouched for."""
 
     id: Name
@@ -84,7 +84,7 @@ class Draft(Record):
     objective: str
     query: Annotated[str, Field(min_length=1)]
     provenance: str
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[DraftTrial, ...] = ()
     proposed: Query | None = None
     """With the reference that its passing trials agree on, or an expert's."""
     problems: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class Draft(Record):
         return "read" if is_clear and not self.problems else "expert"
 
 
-class Failure(Record):
+class DraftFailure(Record):
     """What a model was asked for, and did not give."""
 
     category: Category
@@ -128,8 +128,8 @@ class Failure(Record):
 class Drafts(Record):
     """One file."""
 
-    drafts: tuple[Draft, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    drafts: tuple[QueryDraft, ...] = ()
+    failures: tuple[DraftFailure, ...] = ()
 
 
 def read_drafts(file: Path) -> Drafts:
@@ -143,7 +143,7 @@ def write_drafts(file: Path, drafts: Drafts) -> None:
     write_yaml(file, drafts)
 
 
-def draft_called(drafts: Drafts, name: str) -> Draft:
+def draft_called(drafts: Drafts, name: str) -> QueryDraft:
     """Raises FairtrialError with what there is."""
     for draft in drafts.drafts:
         if draft.id == name:
@@ -152,7 +152,7 @@ def draft_called(drafts: Drafts, name: str) -> Draft:
     raise FairtrialError(f"no draft is called {name!r}", hint=hint)
 
 
-def replaced(drafts: Drafts, draft: Draft) -> Drafts:
+def replaced(drafts: Drafts, draft: QueryDraft) -> Drafts:
     """With the one of that id exchanged."""
     changed = tuple(draft if one.id == draft.id else one for one in drafts.drafts)
     return drafts.model_copy(update={"drafts": changed})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from runner.benchmarks.agentbench.proof.query_rules import is_named
 from runner.benchmarks.agentbench.queries import Category
 from runner.benchmarks.agentbench.testbed.router import ListedTool, Listing
-from runner.benchmarks.agentbench.writing.drafts import Draft, Failure
+from runner.benchmarks.agentbench.writing.drafts import DraftFailure, QueryDraft
 from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer, prompt
 from runner.records import digest_of
 from runner.scoring.judges.form import BrokenReply
@@ -52,7 +52,7 @@ class NoScene(Exception):  # noqa: N818 - it is a result, and is written down
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class DraftBrief:
     """What a draft is to be."""
 
     category: Category
@@ -65,7 +65,7 @@ class Wanted:
     """Messages that there are already."""
 
 
-async def generate(writer: Writer, wanted: Wanted) -> Draft | Failure:
+async def generate(writer: Writer, wanted: DraftBrief) -> QueryDraft | DraftFailure:
     """Two requests, each made once more if its reply cannot be used.
 
     Raises ProviderError or SpendingCap.
@@ -91,9 +91,9 @@ async def generate(writer: Writer, wanted: Wanted) -> Draft | Failure:
     return _draft(wanted, components, query)
 
 
-def _draft(wanted: Wanted, components: Components, query: str) -> Draft:
+def _draft(wanted: DraftBrief, components: Components, query: str) -> QueryDraft:
     short = wanted.category.replace("-server", "").removesuffix("-call")
-    return Draft(
+    return QueryDraft(
         # By its content: numbered, drafts of two files could not go into one suite.
         id=f"{short}-{digest_of(query)[:8]}",
         category=wanted.category,
@@ -107,9 +107,9 @@ def _draft(wanted: Wanted, components: Components, query: str) -> Draft:
     )
 
 
-def _failure(writer: Writer, wanted: Wanted, kind: str, part: str, *said: str) -> Failure:
+def _failure(writer: Writer, wanted: DraftBrief, kind: str, part: str, *said: str) -> DraftFailure:
     problem, reply = said
-    return Failure.model_validate(
+    return DraftFailure.model_validate(
         {
             "category": wanted.category,
             "servers": tuple(wanted.listings),
@@ -125,7 +125,7 @@ def _failure(writer: Writer, wanted: Wanted, kind: str, part: str, *said: str) -
 # --- the plan -------------------------------------------------------------------------------
 
 
-def components_request(wanted: Wanted) -> str:
+def components_request(wanted: DraftBrief) -> str:
     """The user's message of the first request."""
     return "\n\n".join(
         [
@@ -157,7 +157,7 @@ def _tagged(name: str, text: str) -> str:
     return f"<{name}>\n{text.strip()}\n</{name}>"
 
 
-def read_components(reply: str, wanted: Wanted) -> Components:
+def read_components(reply: str, wanted: DraftBrief) -> Components:
     """Raises NoScene if the model says so, BrokenReply if the plan cannot be used."""
     parts = {name: _part(reply, name) for name in PARTS}
     missing = [name for name in PARTS if not parts[name]]
@@ -208,7 +208,7 @@ def _require_category(components: Components, category: Category) -> None:
 # --- the message ----------------------------------------------------------------------------
 
 
-def query_request(wanted: Wanted, components: Components) -> str:
+def query_request(wanted: DraftBrief, components: Components) -> str:
     """The user's message of the second request."""
     chosen = {name: wanted.listings[name] for name in components.servers}
     return "\n\n".join(

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.benchmarks.agentbench.proof.query_rules import problems
+from runner.benchmarks.agentbench.proof.query_rules import query_problems
 from runner.benchmarks.agentbench.proof.suite import read_queries
 from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query, ReferenceCall, ReferenceValue
-from runner.benchmarks.agentbench.writing.drafts import Action, Decision, Draft, Drafts
+from runner.benchmarks.agentbench.writing.drafts import Action, Decision, Drafts, QueryDraft
 from runner.support.errors import CatalogError, FairtrialError
 
 SHOWN_CHARS = 300
@@ -37,12 +37,12 @@ class Review:
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewed:
-    draft: Draft
+    draft: QueryDraft
     accepted: Query | None
     """For a suite; None if the draft goes another way."""
 
 
-def review(draft: Draft, said: Review) -> Reviewed:
+def review(draft: QueryDraft, said: Review) -> Reviewed:
     """The draft as it is after the decision.
 
     Raises FairtrialError for a decision that does not fit, CatalogError for a query that is not
@@ -60,13 +60,13 @@ def review(draft: Draft, said: Review) -> Reviewed:
         return Reviewed(draft=_revised(decided, said.message), accepted=None)
     query = _decided(draft, said)
     accepted = _vouched(query, draft, said)
-    if found := problems(accepted, draft.id):
+    if found := query_problems(accepted, draft.id):
         raise CatalogError(found, hint="mend it with `--action author --from FILE`")
     kept = decided.model_copy(update={"proposed": accepted, "problems": ()})
     return Reviewed(draft=kept, accepted=accepted)
 
 
-def _revised(draft: Draft, message: str) -> Draft:
+def _revised(draft: QueryDraft, message: str) -> QueryDraft:
     """With another message: to be tried again."""
     if not message.strip() or message == draft.query:
         hint = "give it with --query TEXT"
@@ -75,7 +75,7 @@ def _revised(draft: Draft, message: str) -> Draft:
     return draft.model_copy(update=changes)
 
 
-def _decided(draft: Draft, said: Review) -> Query:
+def _decided(draft: QueryDraft, said: Review) -> Query:
     """What is accepted, as far as the action may change what is proposed."""
     if said.action == "accept":
         if draft.stage != "read" or draft.proposed is None:
@@ -95,7 +95,7 @@ def _decided(draft: Draft, said: Review) -> Query:
     return edited
 
 
-def _why(draft: Draft) -> str:
+def _why(draft: QueryDraft) -> str:
     if draft.pass_rate is None:
         return "it has not been tried" if not draft.trials else "no trial could be judged"
     return f"{draft.pass_rate:.0%} of its trials passed; {'; '.join(draft.problems) or 'see there'}"
@@ -104,7 +104,7 @@ def _why(draft: Draft) -> str:
 _DONE = {"accept": "read", "refine": "refined", "author": "authored"}
 
 
-def _vouched(query: Query, draft: Draft, said: Review) -> Query:
+def _vouched(query: Query, draft: QueryDraft, said: Review) -> Query:
     provenance = f"{draft.provenance}; {_DONE[said.action]} by {said.reviewer.strip()}"
     return query.model_copy(update={"unreviewed": False, "provenance": provenance})
 
@@ -120,7 +120,7 @@ def edited_query(file: Path, name: str) -> Query:
 # --- into a suite ---------------------------------------------------------------------------
 
 
-def require_place(place: Path | None) -> Path:
+def require_suite_place(place: Path | None) -> Path:
     """Raises FairtrialError if none is named: what is accepted would be nowhere."""
     if place is None:
         hint = "name a file or folder of queries with --into"
@@ -143,7 +143,7 @@ def add_to_suite(place: Path, query: Query) -> Path:
     return file
 
 
-def starting_point(draft: Draft) -> Queries:
+def starting_point(draft: QueryDraft) -> Queries:
     """What an expert edits: what is proposed, or the calls of the trial that got farthest."""
     if draft.proposed is not None:
         return Queries(queries=(draft.proposed,))
@@ -179,7 +179,7 @@ def queue_text(drafts: Drafts) -> Iterator[str]:
         yield f"{kind:8} {count:>4}  (no draft came of these requests)"
 
 
-def draft_text(draft: Draft) -> Iterator[str]:
+def draft_text(draft: QueryDraft) -> Iterator[str]:
     """All that a reader needs of one."""
     yield f"{draft.id}: {draft.stage}, {draft.category}, {draft.provenance}"
     yield f"tools: {', '.join(draft.tools)}"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from runner.agents.models import open_model
 from runner.agents.models.model_settings import ModelSettings
-from runner.agents.spending import Purse
+from runner.agents.spending import JudgeBudget
 from runner.benchmarks.agentbench.judging.mcp_eval import read_judgment
-from runner.benchmarks.agentbench.writing.annotate import Judged, RuleJudge, TrialJudge
-from runner.benchmarks.agentbench.writing.drafts import Draft, Trial
+from runner.benchmarks.agentbench.writing.annotate import RuleJudge, TrialJudge, TrialJudgment
+from runner.benchmarks.agentbench.writing.drafts import DraftTrial, QueryDraft
 from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer, prompt
 from runner.scoring.judges.form import fenced
 from runner.support.errors import FairtrialError
@@ -21,7 +21,7 @@ RESULT_CHARS = 4000
 PREFIX = "model:"
 
 
-def open_trial_judge(name: str, settings: ModelSettings, purse: Purse) -> TrialJudge:
+def open_trial_judge(name: str, settings: ModelSettings, purse: JudgeBudget) -> TrialJudge:
     """`rules`, or `model:<id>`. Raises FairtrialError for any other."""
     if name == RuleJudge.name:
         return RuleJudge()
@@ -29,30 +29,30 @@ def open_trial_judge(name: str, settings: ModelSettings, purse: Purse) -> TrialJ
         hint = f"there are {RuleJudge.name} and {PREFIX}ID"
         raise FairtrialError(f"no judge of trials is called {name!r}", hint=hint)
     open_model(name.removeprefix(PREFIX), settings)
-    return ModelJudge(name=name, settings=settings, purse=purse)
+    return ModelTrialJudge(name=name, settings=settings, purse=purse)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelJudge:
+class ModelTrialJudge:
     """Asked once more if its reply holds no judgment; then the trial is not judged."""
 
     name: str
     settings: ModelSettings
-    purse: Purse
+    purse: JudgeBudget
 
-    async def judge(self, draft: Draft, trial: Trial) -> Judged:
+    async def judge(self, draft: QueryDraft, trial: DraftTrial) -> TrialJudgment:
         """Raises ProviderError or SpendingCap."""
         model = open_model(self.name.removeprefix(PREFIX), self.settings)
         writer = Writer(model=model, purse=self.purse)
         try:
             return await writer.write(prompt("trial"), request(draft, trial), _read)
         except NoUsableReply as error:
-            return Judged(passed=None, reason=error.problem)
+            return TrialJudgment(passed=None, reason=error.problem)
         finally:
             await model.close()
 
 
-def request(draft: Draft, trial: Trial) -> str:
+def request(draft: QueryDraft, trial: DraftTrial) -> str:
     """Everything between marks that it cannot hold."""
     calls = [
         f"{call.server}/{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}\n"
@@ -67,7 +67,7 @@ def request(draft: Draft, trial: Trial) -> str:
     return f"{fenced(blocks)}\nDoes the answer do what the user asked for?"
 
 
-def _read(reply: str) -> Judged:
+def _read(reply: str) -> TrialJudgment:
     """As MCP-Eval reads one. Raises BrokenReply."""
     said = read_judgment(reply)
-    return Judged(passed=said.passed, reason=" ".join(said.reason.split()))
+    return TrialJudgment(passed=said.passed, reason=" ".join(said.reason.split()))

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from runner.agents.models import is_language_model, kind_name
 from runner.benchmarks.agentbench.queries import Category
 from runner.benchmarks.agentbench.testbed.testbed import Listings, Testbed, open_cell
-from runner.benchmarks.agentbench.writing.annotate import Trying, annotated
+from runner.benchmarks.agentbench.writing.annotate import TrialSetup, annotated
 from runner.benchmarks.agentbench.writing.drafts import (
-    Draft,
+    DraftFailure,
     Drafts,
-    Failure,
-    Trial,
+    DraftTrial,
+    QueryDraft,
     draft_called,
     read_drafts,
     replaced,
     write_drafts,
 )
-from runner.benchmarks.agentbench.writing.generate import Wanted, generate, servers_for
+from runner.benchmarks.agentbench.writing.generate import DraftBrief, generate, servers_for
 from runner.benchmarks.agentbench.writing.writer import Writer
 from runner.support.errors import FairtrialError, ProviderRefused, SpendingCap
 from runner.support.interrupts import run_until_done
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class GenerationOrder:
     """What is to be generated."""
 
     categories: Sequence[Category]
@@ -55,10 +55,10 @@ def require_writer(model: str) -> None:
 
 def generate_drafts(
     file: Path,
-    order: Order,
+    order: GenerationOrder,
     offered: Listings,
     writer: Writer,
-    told: Callable[[Draft | Failure], None],
+    told: Callable[[QueryDraft | DraftFailure], None],
 ) -> None:
     """Add drafts to the file, which need not be there. `told` gets each as it is written.
 
@@ -79,11 +79,13 @@ def generate_drafts(
     run_until_done(work())
 
 
-def _wanted(drafts: Drafts, category: Category, order: Order, offered: Listings) -> Wanted:
+def _wanted(
+    drafts: Drafts, category: Category, order: GenerationOrder, offered: Listings
+) -> DraftBrief:
     asked = [one.category for one in drafts.drafts] + [one.category for one in drafts.failures]
     number = asked.count(category)
     names = servers_for(category, list(offered.of), order.seed, number)
-    return Wanted(
+    return DraftBrief(
         category=category,
         listings={name: offered.of[name] for name in names},
         now=time.strftime("%A, %Y-%m-%d %H:%M UTC", time.gmtime()),
@@ -92,8 +94,8 @@ def _wanted(drafts: Drafts, category: Category, order: Order, offered: Listings)
     )
 
 
-def _with(drafts: Drafts, made: Draft | Failure) -> Drafts:
-    if isinstance(made, Draft):
+def _with(drafts: Drafts, made: QueryDraft | DraftFailure) -> Drafts:
+    if isinstance(made, QueryDraft):
         return drafts.model_copy(update={"drafts": (*drafts.drafts, made)})
     return drafts.model_copy(update={"failures": (*drafts.failures, made)})
 
@@ -119,8 +121,8 @@ def listings_of(checkout: Checkout, names: Sequence[str]) -> Listings:
 def annotate_drafts(
     checkout: Checkout,
     file: Path,
-    trying: Trying,
-    told: Callable[[Draft], None],
+    trying: TrialSetup,
+    told: Callable[[QueryDraft], None],
     *,
     ids: Collection[str] = (),
 ) -> None:
@@ -145,9 +147,9 @@ def annotate_drafts(
         told(made)
 
 
-def _tried(testbed: Testbed, draft: Draft, trying: Trying) -> Draft:
+def _tried(testbed: Testbed, draft: QueryDraft, trying: TrialSetup) -> QueryDraft:
     spec = testbed.cell(draft.offered, required=draft.offered)
-    trials: list[Trial] = []
+    trials: list[DraftTrial] = []
 
     async def work() -> None:
         async with open_cell(testbed.checkout.engine, spec) as router:

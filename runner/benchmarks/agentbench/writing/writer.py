@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TypeVar
 
-from runner.agents.spending import Purse
+from runner.agents.spending import JudgeBudget
 from runner.agents.usage import usage_of
 from runner.protocols import Model, UserMessage
 from runner.scoring.judges.form import BrokenReply
@@ -37,7 +37,7 @@ class Writer:
     """A model that writes texts, and what that may cost."""
 
     model: Model
-    purse: Purse = field(default_factory=Purse)
+    purse: JudgeBudget = field(default_factory=JudgeBudget)
 
     async def write(self, system: str, text: str, read: Callable[[str], T]) -> T:
         """What `read` makes of the reply; it raises BrokenReply for one that is of no use.

@@ -51,7 +51,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from runner.grounding.pointing import points_at, same_file
-from runner.protocols import Source
+from runner.protocols import LineSource
 from runner.records import (
     AnswerStep,
     Criterion,
@@ -75,8 +75,8 @@ from runner.scoring.judges.checklist.cited_places import (
     UNCITED,
     Place,
 )
-from runner.scoring.judges.checklist.parsed_answer import FactKey, Passage, Reading, facts_of
-from runner.scoring.judges.checklist.sentences import Unit
+from runner.scoring.judges.checklist.parsed_answer import FactKey, ParsedAnswer, Passage, facts_of
+from runner.scoring.judges.checklist.sentences import Sentence
 from runner.scoring.judges.checklist.terms import FactHits
 from runner.scoring.judges.inputs import judging_code, verdict_inputs
 
@@ -87,7 +87,7 @@ SEMANTICS = "1"
 NARROW_LINES = 100
 """Lines of a cited range that points. A wider one is worth as much less as it is wider, unless the
 place is as wide itself."""
-CONTRADICTED = 0.4
+CONTRADICTED_WORTH = 0.4
 """Share that is left of a fact that the answer also denies."""
 DENIED = -0.5
 """A fact that is denied and nowhere said: worse than one that is left out."""
@@ -113,7 +113,7 @@ class Checklist:
         rubric: Rubric,
         answer: Sequence[AnswerStep],
         must_find: Sequence[Sequence[MustCite]],
-        source: Source | None = None,  # noqa: ARG002 - it knows the facts by their words
+        source: LineSource | None = None,  # noqa: ARG002 - it knows the facts by their words
     ) -> Verdict:
         """`answer` and `must_find`: one per step of the scenario, in its order.
 
@@ -145,7 +145,7 @@ def _identity() -> str:
 
 def _judge_steps(
     rubric: Rubric, answer: Sequence[AnswerStep], must_find: Sequence[Sequence[MustCite]]
-) -> Iterator[_Judged]:
+) -> Iterator[_StepVerdicts]:
     answered: dict[str, tuple[AnswerStep, Sequence[MustCite]]] = {}
     for step_answer, places in zip(answer, must_find, strict=True):
         if step_answer.text.strip():
@@ -157,20 +157,22 @@ def _judge_steps(
             yield _unanswered(step)
 
 
-_Judged = tuple[StepVerdict, list[FactVerdict]]
+_StepVerdicts = tuple[StepVerdict, list[FactVerdict]]
 
 
-def _unanswered(step: RubricStep) -> _Judged:
+def _unanswered(step: RubricStep) -> _StepVerdicts:
     reason = "the step has no answer"
     nothing = CriterionVerdict(score=0.0, reason=reason)
     criteria = dict.fromkeys(step.criteria, nothing)
-    credit_of = dict.fromkeys(facts_of(step), _Credit(worth=0.0, why=reason))
+    credit_of = dict.fromkeys(facts_of(step), _FactCredit(worth=0.0, why=reason))
     verdict = StepVerdict(name=step.name, quality=0.0, criteria=criteria)
     return verdict, list(_fact_verdicts(step, credit_of))
 
 
-def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> _Judged:
-    reading = Reading(step, answer, must_find)
+def _judge_step(
+    step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]
+) -> _StepVerdicts:
+    reading = ParsedAnswer(step, answer, must_find)
     credit_of = _Marking(step, reading).credits()
     for key, credit in credit_of.items():
         credit_of[key] = credit.times(reading.order, _NO_ORDER)
@@ -186,7 +188,9 @@ def _judge_step(step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCi
     return verdict, list(_fact_verdicts(step, credit_of))
 
 
-def _fact_verdicts(step: RubricStep, credit_of: dict[FactKey, _Credit]) -> Iterator[FactVerdict]:
+def _fact_verdicts(
+    step: RubricStep, credit_of: dict[FactKey, _FactCredit]
+) -> Iterator[FactVerdict]:
     for (criterion, index), fact in facts_of(step).items():
         credit = credit_of[criterion, index]
         yield FactVerdict(
@@ -202,7 +206,7 @@ def _fact_verdicts(step: RubricStep, credit_of: dict[FactKey, _Credit]) -> Itera
 
 
 def _judge_criterion(
-    name: str, criterion: Criterion, credit_of: dict[FactKey, _Credit]
+    name: str, criterion: Criterion, credit_of: dict[FactKey, _FactCredit]
 ) -> CriterionVerdict:
     weights: list[float] = []
     earned: list[float] = []
@@ -222,7 +226,7 @@ def _judge_criterion(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Credit:
+class _FactCredit:
     worth: float
     why: str = ""
     """Why it is not whole."""
@@ -239,13 +243,13 @@ class _Credit:
             return "absent"
         return "partial" if self.why in _IN_PART else "stated"
 
-    def times(self, share: float, why: str) -> _Credit:
+    def times(self, share: float, why: str) -> _FactCredit:
         """What is left of it; nothing stays nothing, for its own reason."""
         if self.worth <= 0 or share == 1:
             return self
         return replace(self, worth=self.worth * share, why=why)
 
-    def said_in(self, quote: str) -> _Credit:
+    def said_in(self, quote: str) -> _FactCredit:
         """What earns nothing quotes nothing."""
         return replace(self, quote=quote) if self.worth else self
 
@@ -254,7 +258,7 @@ class _Credit:
 class _Option:
     """A passage that says a fact, and what the fact would earn there."""
 
-    credit: _Credit
+    credit: _FactCredit
     units: range
 
     @property
@@ -273,14 +277,14 @@ _IN_PART = frozenset({_DENIED, _NO_ORDER})
 class _Marking:
     """What each fact of a step earns, and what is left of each sentence's capacity for facts."""
 
-    def __init__(self, step: RubricStep, reading: Reading) -> None:
+    def __init__(self, step: RubricStep, reading: ParsedAnswer) -> None:
         self.facts = facts_of(step)
         self.reading = reading
         self.capacity = list(map(_capacity, reading.units))
 
-    def credits(self) -> dict[FactKey, _Credit]:
+    def credits(self) -> dict[FactKey, _FactCredit]:
         """Facts with places come first: they take the sentences' capacity before the others."""
-        credit_of: dict[FactKey, _Credit] = {}
+        credit_of: dict[FactKey, _FactCredit] = {}
         for key, fact in self.facts.items():
             if fact.cites:
                 credit_of[key] = self._credit(fact)
@@ -290,7 +294,7 @@ class _Marking:
         share = _truth(credit_of.values())
         return {key: credit.times(share, _UNTRUE) for key, credit in credit_of.items()}
 
-    def _credit(self, fact: Fact) -> _Credit:
+    def _credit(self, fact: Fact) -> _FactCredit:
         """The best passage's credit. Takes from the capacity of the sentences that say it."""
         hits = FactHits(fact, self.reading.own, self.reading.above)
         options = self._options(fact, hits)
@@ -298,17 +302,17 @@ class _Marking:
             if option.credit.worth and self._take_capacity(option.units):
                 credit = option.credit.said_in(self.reading.quote(option.units))
                 if hits.denied:
-                    return credit.times(CONTRADICTED, _DENIED)
+                    return credit.times(CONTRADICTED_WORTH, _DENIED)
                 return credit
         if not options:
             if hits.wrong:
                 first = min(hits.wrong)
-                return _Credit(worth=DENIED, why="denied").said_in(
+                return _FactCredit(worth=DENIED, why="denied").said_in(
                     self.reading.quote(range(first, first + 1))
                 )
-            return _Credit(worth=0.0, why="missing")
+            return _FactCredit(worth=0.0, why="missing")
         best = options[0].credit
-        return _Credit(worth=0.0, why="said among too many" if best.worth else best.why)
+        return _FactCredit(worth=0.0, why="said among too many" if best.worth else best.why)
 
     def _options(self, fact: Fact, hits: FactHits) -> list[_Option]:
         """The passages that say a fact, by rank."""
@@ -327,27 +331,29 @@ class _Marking:
             self.capacity[unit] -= 1
         return True
 
-    def _credit_in(self, fact: Fact, passage: Passage) -> _Credit:
+    def _credit_in(self, fact: Fact, passage: Passage) -> _FactCredit:
         """What one passage that says the fact would earn."""
         aim = _aim(fact, passage.places)
         if not self.reading.is_in_order(passage):
-            return _Credit(worth=0.0, why="only its words, in no order")
+            return _FactCredit(worth=0.0, why="only its words, in no order")
         if (self.reading.is_spray or not aim) and not self._is_statement(passage):
-            return _Credit(worth=0.0, why="only its words")
+            return _FactCredit(worth=0.0, why="only its words")
         if aim:
             return _cited(aim, self.reading.trust)
         return self._credit_without_its_place(fact, passage)
 
-    def _credit_without_its_place(self, fact: Fact, passage: Passage) -> _Credit:
+    def _credit_without_its_place(self, fact: Fact, passage: Passage) -> _FactCredit:
         if not fact.cites:
-            return _Credit(worth=CITED)
+            return _FactCredit(worth=CITED)
         if any(_aim(fact, [place]) == 1 for place in self.reading.places):
             why = "cited in a spray" if self.reading.is_spray else "cited elsewhere"
             worth = ASIDE if passage.places else APART
-            return _Credit(worth=worth * self.reading.trust, why=why, place="right")
+            return _FactCredit(worth=worth * self.reading.trust, why=why, place="right")
         if passage.places:
-            return _Credit(worth=MISCITED, why=_ELSEWHERE, place=_misplaced(fact, passage.places))
-        return _Credit(worth=UNCITED, why="uncited")
+            return _FactCredit(
+                worth=MISCITED, why=_ELSEWHERE, place=_misplaced(fact, passage.places)
+            )
+        return _FactCredit(worth=UNCITED, why="uncited")
 
     def _is_statement(self, passage: Passage) -> bool:
         """Has it what a list of keywords lacks: words of its own, one of them a function word?
@@ -362,23 +368,23 @@ class _Marking:
         return length <= MAX_ROW_WORDS and bool(passage.places) and not self.reading.is_spray
 
 
-def _truth(earned: Collection[_Credit]) -> float:
+def _truth(earned: Collection[_FactCredit]) -> float:
     """What is left of an answer's statements, in (0, 1], beside those that turn facts round."""
     said = sum(credit.worth > 0 for credit in earned)
     turned = sum(credit.worth < 0 for credit in earned)
     return said / (said + CHARGE * turned) if turned else 1.0
 
 
-def _capacity(unit: Unit) -> int:
+def _capacity(unit: Sentence) -> int:
     """Facts that a sentence can carry."""
     return 4 + unit.words // 15
 
 
-def _cited(aim: float, trust: float) -> _Credit:
+def _cited(aim: float, trust: float) -> _FactCredit:
     """What a fact earns beside its place."""
     worth = WIDE + (CITED - WIDE) * aim
     why = "cited in a spray" if aim == 1 else _WIDE
-    return _Credit(worth=worth * trust, why=why, place="right")
+    return _FactCredit(worth=worth * trust, why=why, place="right")
 
 
 def _misplaced(fact: Fact, places: Iterable[Place]) -> Placing:

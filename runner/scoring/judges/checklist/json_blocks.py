@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runner.scoring.judges.checklist.sentences import Block, Context, units_of
+from runner.scoring.judges.checklist.sentences import Context, TextBlock, units_of
 
 MAX_DEPTH = 40
 """Deeper nesting is left out: a thousand brackets would end in Python's own limit of recursion."""
@@ -13,7 +13,7 @@ MAX_SHORT_WORDS = 12
 """A field of up to as many words labels its object; a longer one says something about it."""
 
 
-def parse_json(text: str) -> Any | None:
+def json_container(text: str) -> Any | None:
     """The object or list that a text is, or None if it is something else."""
     text = text.strip()
     if not text.startswith(("{", "[")):
@@ -24,7 +24,7 @@ def parse_json(text: str) -> Any | None:
         return None
 
 
-def json_blocks(value: Any, context: Context, name: str = "", depth: int = 0) -> list[Block]:
+def json_blocks(value: Any, context: Context, name: str = "", depth: int = 0) -> list[TextBlock]:
     """The blocks of an object or a list. `name` is the key it stands under."""
     if depth > MAX_DEPTH:
         return []
@@ -36,14 +36,16 @@ def json_blocks(value: Any, context: Context, name: str = "", depth: int = 0) ->
     return _list_blocks(value, below, depth)
 
 
-def _object_blocks(value: dict[str, Any], context: Context, name: str, depth: int) -> list[Block]:
+def _object_blocks(
+    value: dict[str, Any], context: Context, name: str, depth: int
+) -> list[TextBlock]:
     """An object's short fields (name, file, line) are the context of its other fields."""
     short, long = _fields(value)
     card = " ; ".join(filter(None, [_label(name), *short]))
     below = context
     if card:
         below = context.under(card)
-    block: Block = []
+    block: TextBlock = []
     if short:
         block += units_of(card, context)
     for text in long:
@@ -70,9 +72,9 @@ def _fields(value: dict[str, Any]) -> tuple[list[str], list[str]]:
     return short, long
 
 
-def _list_blocks(values: list[Any], context: Context, depth: int) -> list[Block]:
+def _list_blocks(values: list[Any], context: Context, depth: int) -> list[TextBlock]:
     """A list's texts are sentences under its key."""
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     for value in values:
         if _is_scalar(value):
             blocks.append(units_of(str(value), context))

@@ -145,10 +145,10 @@ def _pivots(says: str) -> _Pivots:
     return _Pivots(says)
 
 
-Pair = tuple[re.Pattern[str], re.Pattern[str]]
+OppositePatterns = tuple[re.Pattern[str], re.Pattern[str]]
 
 
-def _one_sided(pairs: tuple[Pair, ...], says: str) -> Iterator[Pair]:
+def _one_sided(pairs: tuple[OppositePatterns, ...], says: str) -> Iterator[OppositePatterns]:
     """The pairs of which a text has one alone: that, and its opposite."""
     for one, other in pairs:
         has_one, has_other = one.search(says), other.search(says)
@@ -158,7 +158,7 @@ def _one_sided(pairs: tuple[Pair, ...], says: str) -> Iterator[Pair]:
             yield other, one
 
 
-def _pair(line: str) -> Pair:
+def _pair(line: str) -> OppositePatterns:
     one, other = line.split(" / ")
     return _words(one), _words(other)
 

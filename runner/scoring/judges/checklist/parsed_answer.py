@@ -15,9 +15,9 @@ from runner.records import AnswerStep, Fact, MustCite, RubricStep
 from runner.scoring.judges.checklist.cited_places import Place
 from runner.scoring.judges.checklist.fluency import fluency_of, order_share
 from runner.scoring.judges.checklist.hidden import visible
-from runner.scoring.judges.checklist.passages import blocks_of
-from runner.scoring.judges.checklist.sentences import MAX_WORDS, Block, Unit, plain
-from runner.scoring.judges.checklist.terms import Texts
+from runner.scoring.judges.checklist.passages import text_blocks
+from runner.scoring.judges.checklist.sentences import MAX_WORDS, Sentence, TextBlock, plain_lower
+from runner.scoring.judges.checklist.terms import SearchableTexts
 from runner.support.text import fold
 
 MAX_PLACES = 8
@@ -48,16 +48,16 @@ class Passage:
     """Cited in it or by what it stands under; none if they are too many to point at any."""
 
 
-class Reading:
+class ParsedAnswer:
     """One step's answer without what was given to the agent, cut into passages."""
 
     def __init__(self, step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> None:
         facts = list(facts_of(step).values())
         given = _given_to_agent(step, answer)
-        blocks = list(map(given.left_out, blocks_of(visible(answer.text))))
+        blocks = list(map(given.left_out, text_blocks(visible(answer.text))))
         self.units = list(chain.from_iterable(blocks))
-        self.own = Texts([unit.said for unit in self.units])
-        self.above = Texts([unit.context.text for unit in self.units])
+        self.own = SearchableTexts([unit.said for unit in self.units])
+        self.above = SearchableTexts([unit.context.text for unit in self.units])
         crowded = _crowded(self.units)
         self.passages = list(_passages(blocks, crowded))
         self.places = _places(self.units, apart_from=crowded)
@@ -94,15 +94,15 @@ class Reading:
         return words
 
 
-def _given_to_agent(step: RubricStep, answer: AnswerStep) -> Given:
+def _given_to_agent(step: RubricStep, answer: AnswerStep) -> GivenToAgent:
     """The prompt, and the rubric's questions too: pasted, they are no answer."""
     texts = [answer.prompt]
     for criterion in step.criteria.values():
         texts.append(criterion.question)
-    return Given(texts)
+    return GivenToAgent(texts)
 
 
-def _places(units: Iterable[Unit], apart_from: Collection[str] = ()) -> frozenset[Place]:
+def _places(units: Iterable[Sentence], apart_from: Collection[str] = ()) -> frozenset[Place]:
     """Distinct places of the units, without the units of some wordings."""
     places: set[Place] = set()
     for unit in units:
@@ -122,7 +122,7 @@ def _count_places(facts: Iterable[Fact], must_find: Iterable[MustCite]) -> int:
 # --- passages -------------------------------------------------------------------------------
 
 
-def _passages(blocks: Sequence[Block], crowded: frozenset[str]) -> Iterator[Passage]:
+def _passages(blocks: Sequence[TextBlock], crowded: frozenset[str]) -> Iterator[Passage]:
     """Every window of neighbouring units of a block that is short enough to be one statement."""
     first = 0
     for block in blocks:
@@ -132,7 +132,7 @@ def _passages(blocks: Sequence[Block], crowded: frozenset[str]) -> Iterator[Pass
 
 
 def _passages_from(
-    block: Block, start: int, first: int, crowded: frozenset[str]
+    block: TextBlock, start: int, first: int, crowded: frozenset[str]
 ) -> Iterator[Passage]:
     """The passages that begin with one unit. `first`: the position of the block's first unit."""
     words = 0
@@ -156,7 +156,7 @@ def _pointed_at(places: frozenset[Place]) -> frozenset[Place]:
 _NO_LETTER = re.compile(r"[^\w\s]|\d")
 
 
-def wording(unit: Unit) -> str:
+def wording(unit: Sentence) -> str:
     """The unit without numbers and paths: what a spray repeats."""
     cited = frozenset(PurePosixPath(place.path).name.lower() for place in unit.places)
     return _without_paths(unit.text, cited)
@@ -173,7 +173,7 @@ def _is_path(word: str, cited: Collection[str]) -> bool:
     return "/" in word or "\\" in word or any(name in word for name in cited)
 
 
-def _crowded(units: Sequence[Unit]) -> frozenset[str]:
+def _crowded(units: Sequence[Sentence]) -> frozenset[str]:
     """Wordings that, with all repetitions, cite more places than one statement points at."""
     places: dict[str, set[Place]] = defaultdict(set)
     for unit in units:
@@ -213,23 +213,23 @@ def _vocabulary(facts: Iterable[Fact]) -> frozenset[str]:
     for fact in facts:
         for group in fact.terms:
             for term in group:
-                words.update(ordinary_words(plain(fold(term))))
+                words.update(ordinary_words(plain_lower(fold(term))))
     return frozenset(words)
 
 
-class Given:
+class GivenToAgent:
     """What the agent was given (the prompt, and the rubric's questions), to know it again."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._shingles: set[tuple[str, ...]] = set()
         for text in texts:
-            self._shingles.update(_shingles(_all_words(plain(fold(text)))))
+            self._shingles.update(_shingles(_all_words(plain_lower(fold(text)))))
 
-    def left_out(self, block: Block) -> Block:
+    def left_out(self, block: TextBlock) -> TextBlock:
         """The block without the sentences that are mostly copied."""
         return list(filterfalse(self._is_copied, block))
 
-    def own_words(self, unit: Unit, vocabulary: frozenset[str]) -> list[str]:
+    def own_words(self, unit: Sentence, vocabulary: frozenset[str]) -> list[str]:
         """Ordinary words of the unit that are no term's and not copied."""
         words = _all_words(unit.text)
         taken = set(vocabulary)
@@ -237,7 +237,7 @@ class Given:
             taken.add(words[at])
         return [word for word in ordinary_words(unit.text) if word not in taken]
 
-    def _is_copied(self, unit: Unit) -> bool:
+    def _is_copied(self, unit: Sentence) -> bool:
         words = _all_words(unit.text)
         return len(self._copied(words)) > _GIVEN_SHARE * len(words)
 

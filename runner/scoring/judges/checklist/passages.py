@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-from runner.scoring.judges.checklist.json_blocks import json_blocks, parse_json
-from runner.scoring.judges.checklist.sentences import Block, Context, units_of
+from runner.scoring.judges.checklist.json_blocks import json_blocks, json_container
+from runner.scoring.judges.checklist.sentences import Context, TextBlock, units_of
 from runner.support.text import fold
 
-_Kind = Literal["blank", "fence", "heading", "table", "list", "prose"]
+_SegmentKind = Literal["blank", "fence", "heading", "table", "list", "prose"]
 
 
-def blocks_of(text: str) -> list[Block]:
+def text_blocks(text: str) -> list[TextBlock]:
     """The answer's blocks in order, without empty ones."""
-    outline = _Outline()
-    blocks: list[Block] = []
+    outline = _HeadingStack()
+    blocks: list[TextBlock] = []
     for segment in _segments(fold(text).splitlines()):
         blocks += _segment_blocks(segment, outline)
     return list(filter(None, blocks))
 
 
-def _segment_blocks(segment: _Segment, outline: _Outline) -> list[Block]:
+def _segment_blocks(segment: _Segment, outline: _HeadingStack) -> list[TextBlock]:
     """A heading has no block of its own: it changes the outline for what follows."""
     lines = segment.lines
     match segment.kind:
@@ -56,7 +56,7 @@ _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$")
 class _Segment:
     """Neighbouring lines of one kind; of a fence, the lines between its marks."""
 
-    kind: _Kind
+    kind: _SegmentKind
     lines: Sequence[str]
 
 
@@ -75,7 +75,7 @@ def _segments(lines: Sequence[str]) -> Iterator[_Segment]:
         first = end
 
 
-def _kind(line: str) -> _Kind:
+def _kind(line: str) -> _SegmentKind:
     if _FENCE.match(line):
         return "fence"
     if not line.strip():
@@ -98,7 +98,7 @@ def _closing_fence(lines: Sequence[str], first: int) -> int:
     return len(lines)
 
 
-def _run_end(kind: _Kind, lines: Sequence[str], first: int) -> int:
+def _run_end(kind: _SegmentKind, lines: Sequence[str], first: int) -> int:
     end = first + 1
     if kind in ("heading", "blank"):
         return end
@@ -107,7 +107,7 @@ def _run_end(kind: _Kind, lines: Sequence[str], first: int) -> int:
     return end
 
 
-def _continues(kind: _Kind, line: str) -> bool:
+def _continues(kind: _SegmentKind, line: str) -> bool:
     next_kind = _kind(line)
     if kind != "list":
         return next_kind == kind
@@ -122,7 +122,7 @@ _BELOW_HEADINGS = 7
 _MAX_LEAD_CHARS = 200
 
 
-class _Outline:
+class _HeadingStack:
     """The headings above the line being read, and a lead-in sentence that ends in a colon."""
 
     def __init__(self) -> None:
@@ -153,9 +153,9 @@ class _Outline:
         return context
 
 
-def _paragraph(lines: Sequence[str], outline: _Outline) -> list[Block]:
+def _paragraph(lines: Sequence[str], outline: _HeadingStack) -> list[TextBlock]:
     text = " ".join(map(str.strip, lines))
-    value = parse_json(text)
+    value = json_container(text)
     if value is not None:
         return json_blocks(value, outline.context())
     # A lead-in speaks of the list or table below it, never of another paragraph.
@@ -165,11 +165,11 @@ def _paragraph(lines: Sequence[str], outline: _Outline) -> list[Block]:
     return [block]
 
 
-def _fence(lines: Sequence[str], context: Context) -> list[Block]:
-    value = parse_json("\n".join(lines))
+def _fence(lines: Sequence[str], context: Context) -> list[TextBlock]:
+    value = json_container("\n".join(lines))
     if value is not None:
         return json_blocks(value, context)
-    block: Block = []
+    block: TextBlock = []
     for line in lines:
         block += units_of(line, context, block)
     return [block]
@@ -190,9 +190,9 @@ class _Item:
         return " ".join(self.lines)
 
 
-def _list(lines: Sequence[str], context: Context) -> list[Block]:
+def _list(lines: Sequence[str], context: Context) -> list[TextBlock]:
     """Each top-level item is a block with all that is under it, and is the context of that."""
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     parents: list[tuple[int, Context]] = []
     for item in _items(lines):
         while parents and parents[-1][0] >= item.indent:
@@ -242,7 +242,7 @@ _LINE_HEAD = re.compile(r"\W*lines?(?:\(s\)|\s*(?:no\.?|numbers?|#))?\W*", re.IG
 _BARE_LINE = re.compile(r"[L`]*\d")
 
 
-def _table(lines: Sequence[str], context: Context) -> list[Block]:
+def _table(lines: Sequence[str], context: Context) -> list[TextBlock]:
     """One block a row. A column headed `line` gives its bare numbers their meaning."""
     rows = list(map(_cells, lines))
     heads: list[str] = []

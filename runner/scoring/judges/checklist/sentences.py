@@ -26,7 +26,7 @@ class Context:
     def under(self, text: str) -> Context:
         """The context one level further down. The nearest words stay if there are too many."""
         pointing = places_in(_open_links(text), self.path)
-        words = f"{self.text} | {plain(text)}".split()[-MAX_CONTEXT_WORDS:]
+        words = f"{self.text} | {plain_lower(text)}".split()[-MAX_CONTEXT_WORDS:]
         places = pointing.places or self.places
         if len(places) > MAX_CONTEXT_PLACES:
             places = ()
@@ -34,7 +34,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Unit:
+class Sentence:
     """A sentence: of prose, an item, a table row, a line of a fence, or a field of JSON."""
 
     text: str
@@ -71,7 +71,7 @@ _FALSE_LEAD = re.compile(
     r"|\b(?:following|these|below)\b[^|]{0,40}\b(?:false|untrue|wrong|incorrect)\b"
 )
 
-Block = list[Unit]
+TextBlock = list[Sentence]
 """Units that are read together: a paragraph, an item with what is under it, a row, an object."""
 
 _SENTENCE_END = re.compile(
@@ -88,7 +88,7 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*)\)")
 _EMPHASIS = re.compile(r"[*`]+|~~")
 
 
-def plain(text: str) -> str:
+def plain_lower(text: str) -> str:
     """Lower-case, without emphasis and links' brackets: what terms are looked for in."""
     return _without_emphasis(_open_links(text)).lower()
 
@@ -102,7 +102,7 @@ def _open_links(text: str) -> str:
     return _LINK.sub(r"\1 (\2)", text)
 
 
-def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
+def units_of(text: str, context: Context, block: Sequence[Sentence] = ()) -> TextBlock:
     """The sentences of a text.
 
     A bare `line 42` belongs to the file named last in its block, or else above it.
@@ -114,11 +114,13 @@ def units_of(text: str, context: Context, block: Sequence[Unit] = ()) -> Block:
             # With its code marks and case: they tell `f` (42) from a number in a bracket.
             pointing = places_in(piece, path)
             path = pointing.last_path
-            units.append(Unit(_without_emphasis(piece).lower(), context, pointing.places, piece))
+            units.append(
+                Sentence(_without_emphasis(piece).lower(), context, pointing.places, piece)
+            )
     return units
 
 
-def _last_path(block: Sequence[Unit]) -> str | None:
+def _last_path(block: Sequence[Sentence]) -> str | None:
     for unit in reversed(block):
         if unit.places:
             return unit.places[-1].path

@@ -13,13 +13,13 @@ from runner.scoring.judges.checklist.opposites import is_turned
 from runner.scoring.judges.checklist.synonyms import other_words
 from runner.support.text import at_word_edges, fold
 
-Span = tuple[int, int]
+TermSpan = tuple[int, int]
 """Start and end of a match, in characters of its text."""
 _GAP = "\n\x00\n"
 """Stands between texts that are searched as one: no term can match across it."""
 
 
-class Texts:
+class SearchableTexts:
     """Many short texts searched as one, so that a term costs one pass and not one a sentence."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -29,9 +29,9 @@ class Texts:
         for text in texts[:-1]:
             self._starts.append(self._starts[-1] + len(text) + len(_GAP))
 
-    def spans(self, terms: Sequence[str]) -> dict[int, list[Span]]:
+    def spans(self, terms: Sequence[str]) -> dict[int, list[TermSpan]]:
         """The matches of any of the terms, by the position of the text they stand in."""
-        found: dict[int, list[Span]] = {}
+        found: dict[int, list[TermSpan]] = {}
         for term in terms:
             for start, end in self._matches(term):
                 index = bisect.bisect_right(self._starts, start) - 1
@@ -39,7 +39,7 @@ class Texts:
                 found.setdefault(index, []).append((start - offset, end - offset))
         return found
 
-    def _matches(self, term: str) -> Iterator[Span]:
+    def _matches(self, term: str) -> Iterator[TermSpan]:
         head, pattern = term_pattern(term)
         at = self._joined.find(head)
         while at >= 0:
@@ -52,7 +52,7 @@ class Texts:
 class FactHits:
     """The sentences that a fact's terms stand in, or stand above, and those that deny the fact."""
 
-    def __init__(self, fact: Fact, own: Texts, above: Texts) -> None:
+    def __init__(self, fact: Fact, own: SearchableTexts, above: SearchableTexts) -> None:
         """`own`: the sentences; `above`: what each of them stands under."""
         # A denial has to be in the author's words: other words may be of another fact.
         spans = [own.spans(group) for group in fact.terms]
@@ -71,7 +71,7 @@ class FactHits:
             self._own[at].update(own.spans(others))
             self._above[at].update(above.spans(others))
 
-    def _turned(self, fact: Fact, own: Texts) -> set[int]:
+    def _turned(self, fact: Fact, own: SearchableTexts) -> set[int]:
         says = affirmed(plain_term(fact.says))
         everywhere = [mine | above for mine, above in zip(self._own, self._above, strict=True)]
         named = set[int]().union(*self._own).intersection(*everywhere)
@@ -144,7 +144,9 @@ _REACH = re.compile(r"(?:\s*\S{1,200}){0,5}")
 """The words after a negation that it can deny."""
 
 
-def _negated(fact: Fact, own: Texts, spans: Sequence[dict[int, list[Span]]]) -> set[int]:
+def _negated(
+    fact: Fact, own: SearchableTexts, spans: Sequence[dict[int, list[TermSpan]]]
+) -> set[int]:
     """Positions of the sentences that hold every group of a fact's terms, and negate one.
 
     `spans`: each group's matches.
@@ -183,26 +185,26 @@ def _deniable(fact: Fact) -> tuple[int, ...]:
     zones = _Union((cue.end(), _reach(says, cue.end())) for cue in _NEGATION.finditer(says))
     deniable = []
     for at in everything:
-        spans = Texts([says]).spans(fact.terms[at]).get(0, [])
+        spans = SearchableTexts([says]).spans(fact.terms[at]).get(0, [])
         if spans and not any(start in zones for start, _ in spans):
             deniable.append(at)
     return tuple(deniable)
 
 
-def _is_negated(text: str, groups: Sequence[Sequence[Span]]) -> bool:
+def _is_negated(text: str, groups: Sequence[Sequence[TermSpan]]) -> bool:
     """Is every match of some group within reach of a negation that is not itself part of a term?"""
     zones = _Union(_denied_zones(text, _Union(chain.from_iterable(groups))))
     return any(_all_start_in(zones, group) for group in groups)
 
 
-def _denied_zones(text: str, terms: _Union) -> Iterator[Span]:
+def _denied_zones(text: str, terms: _Union) -> Iterator[TermSpan]:
     for cue in _NEGATION.finditer(text):
         # The term `not caught` asks for its negation.
         if cue.start() not in terms:
             yield cue.end(), _reach(text, cue.end())
 
 
-def _all_start_in(zones: _Union, spans: Sequence[Span]) -> bool:
+def _all_start_in(zones: _Union, spans: Sequence[TermSpan]) -> bool:
     return all(start in zones for start, _ in spans)
 
 
@@ -210,8 +212,8 @@ class _Union:
     """The characters that any of some spans holds: each one asked about in turn, a sentence of
     nothing but terms and negations would take quadratic time."""
 
-    def __init__(self, spans: Iterable[Span]) -> None:
-        self._spans: list[Span] = []
+    def __init__(self, spans: Iterable[TermSpan]) -> None:
+        self._spans: list[TermSpan] = []
         for low, high in sorted(spans):
             last_low, last_high = self._spans[-1] if self._spans else (low, low)
             if self._spans and low <= last_high:
