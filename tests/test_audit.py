@@ -14,7 +14,7 @@ import yaml
 
 from runner.agents.models import open_model
 from runner.benchmarks import BENCHMARKS
-from runner.benchmarks.scenarios.scenario_benchmark import Scenarios
+from runner.benchmarks.scenarios.scenario_benchmark import ScenarioBenchmark
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock, write_repos_lock
 from runner.cli.main import main
@@ -43,6 +43,7 @@ from runner.repositories.repository import fetch_source
 from runner.runs.audit import Audit, with_cards
 from runner.runs.prepare import BENCHMARK
 from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
+from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.errors import FairtrialError
 from tests.anchors.material import FarAway
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
@@ -72,7 +73,12 @@ class Ran:
 
     @property
     def audit(self) -> Audit:
-        return Audit(store=self.store, checkout=self.checkout, benchmark=BENCHMARKS[BENCHMARK])
+        return Audit(
+            store=self.store,
+            checkout=self.checkout,
+            benchmark=BENCHMARKS[BENCHMARK],
+            judge=Checklist(),
+        )
 
     def cell(self, name: str) -> Cell:
         (cell,) = (cell for cell in self.store.plan().cells if cell.server == name)
@@ -375,20 +381,22 @@ def kept_at(ran: Ran, home: Path) -> Audit:
     checkout = Checkout(
         root=ran.root, state=ran.root / ".fairtrial", environ=environ, log=lambda _: None
     )
-    return Audit(store=ran.store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK])
+    return Audit(
+        store=ran.store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK], judge=Checklist()
+    )
 
 
 @pytest.fixture
 def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every cell that is scored anew."""
     servers: list[str] = []
-    score = Scenarios.score
+    score = ScenarioBenchmark.score
 
-    def noted(self: Scenarios, cell: Cell, *arguments: Any, **named: Any) -> Scorecard:
+    def noted(self: ScenarioBenchmark, cell: Cell, *arguments: Any, **named: Any) -> Scorecard:
         servers.append(cell.server)
         return score(self, cell, *arguments, **named)
 
-    monkeypatch.setattr(Scenarios, "score", noted)
+    monkeypatch.setattr(ScenarioBenchmark, "score", noted)
     return servers
 
 

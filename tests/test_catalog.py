@@ -290,7 +290,7 @@ SERVER_BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: replace(f / "server.yaml", "{install}", "{instal}"),
         "no placeholder {instal}",
     ),
-    "no canary": (
+    "no health probe": (
         lambda f: replace(f / "server.yaml", CANARIES, "canaries: []"),
         "canaries: Tuple should have at least 1 item",
     ),
@@ -344,7 +344,9 @@ def test_a_folder_that_is_no_checkout_says_so(tmp_path: Path) -> None:
 # --- imports --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["catalog", "plan", "records", "protocols", "checkout"])
+@pytest.mark.parametrize(
+    "module", ["catalog.catalog", "runs.plan", "records", "protocols", "catalog.checkout"]
+)
 def test_importing_it_loads_no_engine_and_no_arithmetic(module: str) -> None:
     # Each of these takes up to three seconds to import, and `fairtrial --help` would wait for it.
     code = f"import runner.{module}, sys; print(*sys.modules)"

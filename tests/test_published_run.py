@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runner.authoring.drafting.imported_scenario import Wanted, import_scenario
+from runner.authoring.drafting.imported_scenario import ImportRequest, import_scenario
 from runner.records import (
     Answer,
     Criterion,
@@ -82,7 +82,7 @@ class Published:
 
 def cell(shared_data: Path, root: Path, repository: str, arm: str) -> Published:
     published = shared_data / "published-run"
-    wanted = Wanted(
+    wanted = ImportRequest(
         file=published / f"scenarios/{repository}.yaml",
         id=f"{repository}-{arm}",
         language="any",

@@ -219,7 +219,7 @@ def test_stray_lines_are_said_with_what_they_are_whether_they_harm_and_what_to_d
 def test_refused_network_attempts_are_said_with_what_to_do() -> None:
     text = shown(network_attempts=28)
     assert "28 attempts hint refused, as a cell has no network" in text
-    assert "Harmless to the canary" in text and "DO_NOT_TRACK" in text
+    assert "Harmless to the health probe" in text and "DO_NOT_TRACK" in text
     failing = shown(network_attempts=28, canary_passed=False)
     assert "Harmless" not in failing and "perhaps for want of it" in failing
 

@@ -1,4 +1,4 @@
-"""A server under test: its definition, its warm-up and canary, and the doctor."""
+"""A server under test: its definition, its warm-up and health probe, and the doctor."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_handle_may_follow_a_call_and_may_not_be_what_a_canary_looks_for() -> 
     assert definition_problems(spec_of(warm_up=steps, canaries=(BY_HANDLE,)), "server.yaml") == []
     echo = BY_HANDLE.model_copy(update={"contains": "{answer.repo_id}"})
     (found,) = definition_problems(spec_of(warm_up=steps, canaries=(echo,)), "server.yaml")
-    assert found.where == "server.yaml canaries[0].contains"
+    assert found.where == "server.yaml health probes[0].contains"
 
 
 # --- the shipped servers --------------------------------------------------------------------
@@ -197,7 +197,7 @@ def python_packages(folder: Path) -> int:
     return len(entries)
 
 
-# --- warm-up and canary, over a real session ------------------------------------------------
+# --- warm-up and health probe, over a real session ------------------------------------------------
 
 
 @asynccontextmanager
@@ -271,7 +271,7 @@ def test_a_server_that_dies_in_its_canary_has_crashed() -> None:
 
 
 async def found_by_handle(opened: str) -> CanaryResult:
-    """What a canary gives that asks with what `open` answered."""
+    """What a health probe gives that asks with what `open` answered."""
     script = {
         "open": f"text({opened!r})",
         "find": "text('app.py:3' if asked['params']['arguments']['repo'] == 7 else 'none')",
@@ -308,7 +308,7 @@ def test_the_repositorys_own_canary_comes_before_the_one_for_any() -> None:
     spec = spec_of(canaries=(*spec_of().canaries, own))
     assert pick_canary(spec, FLASK) == own
     assert pick_canary(spec, "npm:zod@4.1.0").call.tool == "find"
-    with pytest.raises(ServerError, match="no canary for npm:zod"):
+    with pytest.raises(ServerError, match="no health probe for npm:zod"):
         pick_canary(spec_of(canaries=(own,)), "npm:zod@4.1.0")
 
 
@@ -375,7 +375,7 @@ def test_the_doctor_reports_a_servers_stray_lines_traces_and_network_attempts(
     assert (card.files_written, card.paths_written, card.network_attempts) == (
         1,
         ("/tmp/left-behind",),
-        3,  # one for each call of the canary
+        3,  # one for each call of the health probe
     )
     shown = card_text(card)
     assert shown.count("\n    hint ") == 2, shown

@@ -143,7 +143,7 @@ ENDLESS = """
 import sys
 from pathlib import Path
 from runner.records import Prose
-from runner.transcript import TranscriptWriter
+from runner.records.transcript_files import TranscriptWriter
 writer = TranscriptWriter(Path(sys.argv[1]))
 for turn in range(10**9):
     writer.write(Prose(step=0, turn=turn, text="x" * (turn % 5000)))

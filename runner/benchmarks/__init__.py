@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from runner.benchmarks.agentbench.query_benchmark import BENCHMARK as AGENTBENCH
 from runner.benchmarks.agentbench.query_benchmark import Agentbench
-from runner.benchmarks.scenarios.scenario_benchmark import Scenarios
+from runner.benchmarks.scenarios.scenario_benchmark import ScenarioBenchmark
 from runner.benchmarks.toolbench.task_benchmark import BENCHMARK, Toolbench
 from runner.runs.benchmark import Benchmark
 
 BENCHMARKS: dict[str, Benchmark] = {
-    "scenarios": Scenarios(),
+    "scenarios": ScenarioBenchmark(),
     BENCHMARK: Toolbench(),
     AGENTBENCH: Agentbench(),
 }

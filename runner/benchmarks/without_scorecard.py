@@ -131,7 +131,7 @@ def kinds_of(models: Iterable[str]) -> list[ModelKind]:
     return [kind for kind in map(kind_of, dict.fromkeys(map(kind_name, models))) if kind]
 
 
-class Spent(Record):
+class ModelSpending(Record):
     """By a model, in every attempt at some cells."""
 
     input_tokens: Count
@@ -140,10 +140,10 @@ class Spent(Record):
     """None without a price."""
 
 
-def spent_on(cells: Iterable[Cell], model: str, store: RunStore, run: LoadedRun) -> Spent:
+def spent_on(cells: Iterable[Cell], model: str, store: RunStore, run: LoadedRun) -> ModelSpending:
     spent: list[Usage] = [usage for cell in cells for usage in usage_of(store, cell)]
     price = run.plan.prices.models.get(model) if run.plan.prices else None
-    return Spent(
+    return ModelSpending(
         input_tokens=sum(usage.input_tokens for usage in spent),
         output_tokens=sum(usage.output_tokens for usage in spent),
         usd=None if price is None else sum(map(price.cost_usd, spent)),

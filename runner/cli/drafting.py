@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writer:
+class WriterOptions:
     model: str = said("--model NAME", MODEL_HELP, "offline")
     turns: Turns = group(Turns)
     prices: Path | None = prices()
@@ -27,7 +27,9 @@ class Writer:
 
 
 @contextmanager
-def answering(writer: Writer, *others: str) -> Iterator[tuple[str, ModelSettings, JudgeBudget]]:
+def answering(
+    writer: WriterOptions, *others: str
+) -> Iterator[tuple[str, ModelSettings, JudgeBudget]]:
     """The model's name, how it is reached while the block lasts, and what it may cost.
 
     `others`: models that are asked as well.

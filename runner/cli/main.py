@@ -34,6 +34,8 @@ FIRST_SCREEN = f"""\
 
 Next: `fairtrial scenario new --repo .` asks about your own code. `fairtrial
 --help` lists every verb."""
+OLD_WORDS = {"--bring": "--with", "--canary": "--probe"}
+"""Options that had another name before; scripts may still use it."""
 EXIT_CODES = """\
 exit codes:
   0 done   1 something you can fix (the message says what, where, and a hint)
@@ -48,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     stdout = make_lasting()
     try:
-        arguments = make_parser(help_columns()).parse_args(argv)
+        words = in_todays_words(sys.argv[1:] if argv is None else argv)
+        arguments = make_parser(help_columns()).parse_args(words)
         code = _run_verb(arguments)
     except SystemExit as end:  # --help, --version, or words that are no command
         code = int(end.code or OK)
@@ -58,6 +61,21 @@ def main(argv: Sequence[str] | None = None) -> None:
         tell("hint: nothing else is lost; say the same command again with room for what it says")
         code = FAILED
     sys.exit(code)
+
+
+def in_todays_words(argv: Sequence[str]) -> list[str]:
+    """With options as they are called now; a note for each that was called otherwise."""
+    words: list[str] = []
+    for word in argv:
+        if "--" in words:  # what follows is another program's
+            words.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        today = OLD_WORDS.get(name, name)
+        if today != name:
+            tell(f"note: {name} is called {today} now")
+        words.append(f"{today}{equals}{value}")
+    return words
 
 
 # --- the parser ---------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.cli.options import GatePolicy, RunSpending, Spent
+from runner.cli.options import GatePolicy, JudgeSpending, RunSpending
 from runner.cli.output import tell
 
 if TYPE_CHECKING:
@@ -98,11 +98,13 @@ class AskedJudge:
     run_usd: float | None = None
 
 
-def asked_judge(judging: Judging | None, spending: Spent | RunSpending | None = None) -> AskedJudge:
+def asked_judge(
+    judging: Judging | None, spending: JudgeSpending | RunSpending | None = None
+) -> AskedJudge:
     """Raises FairtrialError for weights that are not there."""
     from runner.agents.models.weights_server import locate_weights
 
-    spending = spending or Spent()
+    spending = spending or JudgeSpending()
     asked = AskedJudge(judging=judging, prices=spending.prices, run_usd=spending.run_usd)
     if judging is None:
         return asked

@@ -269,7 +269,7 @@ class Turns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
+class JudgeSpending:
     """What judging may cost, a run's earlier spending counted."""
 
     prices: Path | None = prices()
@@ -289,7 +289,7 @@ class RunSpending:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class StudyOptions:
     seed: int | None = said(
         "--seed N",
         "draws the order of the arms in each block (default: made from the run's name)",

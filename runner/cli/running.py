@@ -15,7 +15,7 @@ from runner.cli.opening import (
     require_scorecards,
     runs_of,
 )
-from runner.cli.options import RunSpending, Study, Turns
+from runner.cli.options import RunSpending, StudyOptions, Turns
 from runner.cli.output import show_estimate, tell
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class RunWords(Protocol):
     @property
     def trials(self) -> int: ...
     @property
-    def study(self) -> Study: ...
+    def study(self) -> StudyOptions: ...
     @property
     def name(self) -> str: ...
     @property
@@ -74,7 +74,7 @@ class Begun:
     """What was made before its lock was taken."""
 
 
-class Subject:
+class RunSubject:
     """What a benchmark brings to a run. It is asked in this order."""
 
     def estimate(self, models: Sequence[str], spending: Spending) -> Estimate:
@@ -114,7 +114,7 @@ class Models:
     spending: Spending
 
 
-def run(words: RunWords, subject: Subject, runs: Path | None = None) -> int:
+def run(words: RunWords, subject: RunSubject, runs: Path | None = None) -> int:
     """`runs`: where the run's folder goes, if that is not the project's."""
     from runner.catalog.catalog import pick
     from runner.records.run_store import RunStore
@@ -141,7 +141,7 @@ def run(words: RunWords, subject: Subject, runs: Path | None = None) -> int:
         return subject.report(begun)
 
 
-def _estimate(words: RunWords, subject: Subject) -> int:
+def _estimate(words: RunWords, subject: RunSubject) -> int:
     from runner.agents.models import require_known
     from runner.agents.models.weights_server import short_name
 

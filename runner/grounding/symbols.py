@@ -45,7 +45,7 @@ _MARKING = (
 _EMBEDDING = dotted(one.all_extensions for one in LANGUAGES.values() if one.embeds_in_body)
 
 
-class _SymbolLines(NamedTuple):
+class _LinesOfNames(NamedTuple):
     definitions: tuple[Definition, ...]
     uses: tuple[int, ...]
     words: tuple[int, ...]
@@ -54,7 +54,7 @@ class _SymbolLines(NamedTuple):
     """A qualifier that names nothing in the tree: whatever else the symbol says, it is invented."""
 
 
-class SymbolLines(_SymbolLines):
+class SymbolLines(_LinesOfNames):
     """Where a symbol is in one file, in lines."""
 
     @property

@@ -257,7 +257,7 @@ class RecordedResult(CellResult):
     """Of all other fields. It shows an accident or a careless edit, and is no signature."""
 
 
-class Spent(Protocol):
+class TokenCounts(Protocol):
     """What counts tokens: a turn, its usage, a cell's effort."""
 
     @property
@@ -278,7 +278,7 @@ class Price(Record):
     cache_read: Annotated[float, Field(ge=0)]
     output: Annotated[float, Field(ge=0)]
 
-    def cost_usd(self, spent: Spent) -> float:
+    def cost_usd(self, spent: TokenCounts) -> float:
         """Input that no cache held, cache writes and reads, and output, each at its own price."""
         plain_tokens = spent.input_tokens - spent.cache_write_tokens
         million_usd = (

@@ -47,7 +47,7 @@ class Canary(Record):
     line: Annotated[int, Field(ge=1)] | None = None
     """The 1-based line that `contains` shows, in whatever base the server counts.
 
-    A canary that passes then measures the server's line base.
+    A health probe that passes then measures the server's line base.
     """
     timeout_sec: Annotated[int, Field(ge=1, le=600)] = 60
 
@@ -56,8 +56,8 @@ class ServerSpec(Record):
     """images/servers/<name>/server.yaml.
 
     `{workspace}`, `{install}` and `{state}` are replaced in command, env, files, warm-up and
-    canaries. A server that is an image has no `{install}`. In the arguments of a canary, and of a
-    warm-up call behind the first, `{answer.KEY}` is what a warm-up call of the same session
+    health probes. A server that is an image has no `{install}`. In the arguments of a probe, and of
+    a warm-up call behind the first, `{answer.KEY}` is what a warm-up call of the same session
     answered under that key, the last that had it: `{answer.repo_id}` of `{"repo_id": "7f3a"}`,
     `{answer.repo.id}` of an object in the answer, `{answer.repo_id}` of a text with
     `Repo ID: 7f3a`, `{answer.text}` of one that is one word.
@@ -96,7 +96,7 @@ class ServerSpec(Record):
     initialize_timeout_sec: Annotated[int, Field(ge=1, le=600)] = 60
     call_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 120
     ready_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 60
-    """How long the canary may fail until its first pass: an index built in the background."""
+    """How long the health probe may fail until its first pass: an index built in the background."""
 
     @model_validator(mode="after")
     def _can_be_started(self) -> Self:
@@ -130,7 +130,7 @@ class ServerCard(Record):
     peak_memory_mb: float | None
     """Of the whole container, its tmpfs included."""
     state_mb: float | None
-    """The server's own directory and private mounts, after the canary; None for an image."""
+    """The server's own directory and private mounts, after the health probe; None for an image."""
     install_mb: float
     install_digest: Sha256
     locks: tuple[str, ...] = ()
@@ -150,13 +150,13 @@ class ServerCard(Record):
     line_base: int
     """As declared."""
     line_base_measured: int | None
-    """None if the canary shows no line, or failed."""
+    """None if the health probe shows no line, or failed."""
     repository: str
     canary_passed: bool
     """Three times in a row, with no failure after a pass."""
     canary_tries: Count
     canary_passes: Count
-    """Fewer than three, but more than none, is a canary that flaps."""
+    """Fewer than three, but more than none, is a health probe that flaps."""
     canary_wanted: str
     canary_text: str
     """The first characters of what came."""

@@ -67,8 +67,9 @@ def _network_hint(card: ServerCard) -> str:
         "with the install (a package, `files`)"
     )
     if card.canary_passed:
-        return f"{what}Harmless to the canary, which passed; a call may still wait for it. {off}"
-    return f"{what}The canary fails, perhaps for want of it. {off}"
+        passed = "Harmless to the health probe, which passed; a call may still wait for it."
+        return f"{what}{passed} {off}"
+    return f"{what}The health probe fails, perhaps for want of it. {off}"
 
 
 def _version(card: ServerCard) -> str:
@@ -105,7 +106,7 @@ def _stray(card: ServerCard) -> str:
 
 def _measured_line_base(card: ServerCard) -> str:
     if card.line_base_measured is None:
-        return "not shown by the canary"
+        return "not shown by the health probe"
     return f"measured {card.line_base_measured}"
 
 
@@ -119,7 +120,7 @@ def _canary(card: ServerCard) -> str:
 
 
 def _tries(card: ServerCard) -> str:
-    """Nothing of a canary that passed at once: that is what everybody expects."""
+    """Nothing of a health probe that passed at once: that is what everybody expects."""
     failures = card.canary_tries - card.canary_passes
     if not failures:
         return ""

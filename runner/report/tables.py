@@ -653,9 +653,9 @@ SERVER_COSTS: tuple[Column[ArmReport], ...] = (
         "index s", lambda arm: hundredth(arm.costs.warm_up_sec), full="warm-up and index seconds"
     ),
     number(
-        "canary s",
+        "probe s",
         lambda arm: hundredth(arm.costs.canary_sec),
-        full="seconds of the canary until ready",
+        full="seconds of the health probe until ready",
     ),
     number("peak MB", lambda arm: tenth(arm.costs.peak_memory_mb), full="peak memory, MB"),
     number("index MB", lambda arm: tenth(arm.costs.state_mb), full="index on disk, MB"),
@@ -751,7 +751,7 @@ class _CellOf:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Said:
+class _QuotedVerdict:
     place: str
     said: Commentary
 
@@ -786,7 +786,7 @@ CELLS: tuple[Column[_CellOf], ...] = (
     words("reason", lambda of: clean(of.cell.reason), full="how it ended"),
 )
 COMMENTED = "What the judge said of each criterion (commentary; ranks nobody)"
-COMMENTARY: tuple[Column[_Said], ...] = (
+COMMENTARY: tuple[Column[_QuotedVerdict], ...] = (
     words("arm · trial", lambda row: row.place),
     words("step", lambda row: clean(row.said.step)),
     words("criterion", lambda row: clean(row.said.criterion)),
@@ -802,10 +802,10 @@ FAILED: tuple[Column[_FailedCitation], ...] = (
 )
 
 
-def _commentary(section: ScenarioReport) -> Iterator[_Said]:
+def _commentary(section: ScenarioReport) -> Iterator[_QuotedVerdict]:
     for of in _cells(section):
         for said in of.cell.commentary:
-            yield _Said(place=of.place, said=said)
+            yield _QuotedVerdict(place=of.place, said=said)
 
 
 def failed_citations(section: ScenarioReport) -> Table:

@@ -73,7 +73,7 @@ def load_or_create_plan(store: RunStore, wanted: RunSpec) -> LoadedRun:
     if not wanted.cells:
         raise FairtrialError(
             "nothing to measure: every pair of scenario and server is left out",
-            hint="name another server or scenario, or add a canary to the server.yaml",
+            hint="name another server or scenario, or add a health probe to the server.yaml",
         )
     if not store.has_plan():
         store.write_plan(_new_plan(store.folder.name, wanted))

@@ -99,7 +99,7 @@ def lend(checkout: Checkout, spec: ServerSpec | None, workspace: str) -> None:
 def check_server(checkout: Checkout, name: str, scenario: str) -> ServerCard:
     """Examine a server in the sandbox, on the repository of a scenario.
 
-    If none is named, on the first that the server has a canary for.
+    If none is named, on the first that the server has a health probe for.
     """
     server = checkout.server(name)
     installed = install(checkout, server)
@@ -127,14 +127,14 @@ def _place_to_examine(checkout: Checkout, server: LoadedServer, scenario: str) -
 
 
 def _scenario_for(checkout: Checkout, server: LoadedServer) -> LoadedScenario:
-    """The first canary decides, not the first scenario."""
+    """The first health probe decides, not the first scenario."""
     known = list(checkout.catalog.scenarios.sound().values())
     for canary in server.spec.canaries:
         for loaded in known:
             if canary.repository in (loaded.scenario.repository.label, "*"):
                 return loaded
     raise FairtrialError(
-        "no scenario's repository has a canary of this server",
+        "no scenario's repository has a health probe of this server",
         where=f"images/servers/{server.spec.name}/server.yaml",
-        hint="add a canary for a shipped repository, or name a scenario with --scenario",
+        hint="add a health probe for a shipped repository, or name a scenario with --scenario",
     )

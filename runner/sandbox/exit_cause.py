@@ -39,7 +39,7 @@ class MemoryUse:
     """By the agent: its processes, and its files in memory."""
 
 
-class Cell(Protocol):
+class Inspected(Protocol):
     """What a container is asked to tell how a process in it ended."""
 
     @property
@@ -58,7 +58,7 @@ class Cell(Protocol):
         ...
 
 
-async def require_at_work(container: Cell) -> None:
+async def require_at_work(container: Inspected) -> None:
     """Raises SandboxError if engine or container stand still: then silence is nobody's fault."""
     try:
         async with asyncio.timeout(ENGINE_SEC):
@@ -69,7 +69,7 @@ async def require_at_work(container: Cell) -> None:
         raise SandboxError(f"the cell's container is {state}")
 
 
-async def shell_end(container: Cell, exec_id: str | None) -> None:
+async def shell_end(container: Inspected, exec_id: str | None) -> None:
     """Raises SandboxError unless a shell ended by what was done in the cell.
 
     With no exec, unless it was the cell that let none start.
@@ -80,7 +80,7 @@ async def shell_end(container: Cell, exec_id: str | None) -> None:
         raise SandboxError(_HUNG_UP)
 
 
-async def server_end(container: Cell, exec_id: str, exit_code: int | None) -> str:
+async def server_end(container: Inspected, exec_id: str, exit_code: int | None) -> str:
     """How the server's process ended, in words. `exit_code` is what server_host.py said, if it did.
 
     Raises SandboxError if that was a fault of ours, OutOfMemory if the agent's.
@@ -116,7 +116,7 @@ def ended_with(exit_code: int) -> str:
     return f"its process ended with {exit_code}"
 
 
-async def _memory_use(container: Cell) -> MemoryUse | None:
+async def _memory_use(container: Inspected) -> MemoryUse | None:
     """None if the cell takes no process more. Raises SandboxError if it is gone.
 
     A process in it is the proof that it lives: the engine calls a dying container running.
@@ -129,7 +129,7 @@ async def _memory_use(container: Cell) -> MemoryUse | None:
         return None
 
 
-async def _require_living(container: Cell, cause: Exception) -> None:
+async def _require_living(container: Inspected, cause: Exception) -> None:
     """Raises SandboxError if the container is gone, or going."""
     for _ in _until_settled():
         state = await container.state()
@@ -138,7 +138,7 @@ async def _require_living(container: Cell, cause: Exception) -> None:
         await asyncio.sleep(POLL_SEC)
 
 
-async def _exit_code(container: Cell, exec_id: str) -> int:
+async def _exit_code(container: Inspected, exec_id: str) -> int:
     """Raises SandboxError if the process still runs: then it was the engine that hung up."""
     for _ in _until_settled():
         exit_code = await container.exit_code(exec_id)

@@ -24,8 +24,8 @@ REWRITE_SD = 0.07
 """A criterion that spreads further is read differently each time: its facts want other words."""
 RatingPlace = tuple[str, ...]
 """(scenario), (scenario, step) or (scenario, step, criterion)."""
-Layer = Literal["criterion", "step", "scenario"]
-DEPTHS: dict[Layer, int] = {"criterion": 3, "step": 2, "scenario": 1}
+SpreadLayer = Literal["criterion", "step", "scenario"]
+DEPTHS: dict[SpreadLayer, int] = {"criterion": 3, "step": 2, "scenario": 1}
 """Words of a place."""
 
 
@@ -194,7 +194,7 @@ def _figures(
 
 def layers(
     repeats: Iterable[Iterable[Verdict]],
-) -> Iterator[tuple[Layer, statistics.Repeatability]]:
+) -> Iterator[tuple[SpreadLayer, statistics.Repeatability]]:
     """How far verdicts on trials of one cell lie apart, from criteria up; none if none repeats."""
     groups: dict[RatingPlace, list[list[float]]] = defaultdict(list)
     for verdicts in repeats:

@@ -183,7 +183,7 @@ def _stays_inside(path: str) -> bool:
     return not is_the_folder and path != MARKER
 
 
-# --- launch and canary ----------------------------------------------------------------------
+# --- launch and health probe ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +224,7 @@ def private_in_cell(spec: ServerSpec | None) -> tuple[str, ...]:
 
 
 def pick_canary(spec: ServerSpec, repository: str) -> Canary:
-    """The canary written for a repository's label, else the one for any (`*`).
+    """The health probe written for a repository's label, else the one for any (`*`).
 
     Raises ServerError if there is neither.
     """
@@ -233,7 +233,8 @@ def pick_canary(spec: ServerSpec, repository: str) -> Canary:
             if canary.repository == label:
                 return canary
     raise ServerError(
-        f"no canary for {repository}: nothing would prove that the server sees this repository",
+        f"no health probe for {repository}: "
+        "nothing would prove that the server sees this repository",
         where=spec.name,
         hint=f"add one to images/servers/{spec.name}/server.yaml: "
         "a call, and a text its result must contain",

@@ -1,7 +1,7 @@
 """A server under test: how it is made ready in a cell, and the doctor that examines it.
 
-It is ready once its warm-up has run and its canary has answered three times in a row. Most servers
-that lack something offline say nothing of it: they answer politely, with an empty list. See
+It is ready once its warm-up has run and its health probe has answered three times in a row. Most
+servers that lack something offline say nothing of it: they answer politely, with an empty list. See
 docs/container.md and docs/outcomes.md.
 """
 
@@ -172,7 +172,7 @@ def _excerpt(text: str) -> str:
     return text[:EXCERPT_CHARS]
 
 
-# --- the canary -----------------------------------------------------------------------------
+# --- the health probe -----------------------------------------------------------------------------
 
 PASSES_NEEDED = 3
 """In a row. One pass may be luck: an index that is still being written answers now and then."""
@@ -191,7 +191,7 @@ class CanaryResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Readiness:
-    """What came of calling the canary until it was clear whether the server is ready."""
+    """What came of calling the health probe until it was clear whether the server is ready."""
 
     last: CanaryResult
     tries: int
@@ -263,7 +263,7 @@ def canary_limit_sec(spec: ServerSpec) -> int:
 def line_base(canary: Canary, result: CanaryResult) -> int | None:
     """The number that the server gives to a file's first line: 0 or 1.
 
-    None unless the canary passed, and its text shows a line whose number is known.
+    None unless the health probe passed, and its text shows a line whose number is known.
     """
     if canary.line is None or not result.passed:
         return None
@@ -288,8 +288,8 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
 ) -> ServerCard:
     """Start the server in a cell on a workspace image, and say what it is, does and costs.
 
-    A failed canary is on the card, as are stray lines and attempts to reach the network. Raises
-    ServerError if the server cannot be made ready, or has no canary for this repository.
+    A failed probe is on the card, as are stray lines and attempts to reach the network. Raises
+    ServerError if the server cannot be made ready, or has no health probe for this repository.
     """
     canary = pick_canary(spec, repository)
     log = ServerLog(stderr=StderrFile(None))

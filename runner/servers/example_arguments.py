@@ -1,7 +1,8 @@
 """Arguments of a tool from its input schema, for a name and a place in a repository.
 
-Shared by who looks for a canary and by the offline navigator: a call that one of them can make, the
-other can make too. Nothing goes by a server's name, only by the keys, types and descriptions.
+Shared by who looks for a health probe and by the offline navigator: a call that one of them can
+make, the other can make too. Nothing goes by a server's name, only by the keys, types and
+descriptions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the calls of a session answered, by key: later calls of it are filled with that.
 
 A server that is opened by a first call names what it opened by an id, another one in each session.
-`{answer.KEY}` in a warm-up call or a canary stands for it. Needs no engine.
+`{answer.KEY}` in a warm-up call or a health probe stands for it. Needs no engine.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class ServerVolume:
 
 
 def volume_name(server: Server, base_recipe: Sha256, places: Placeholders = PLACEHOLDERS) -> str:
-    """Names what goes in, so a changed lock is another volume. A changed note or canary is not.
+    """Names what goes in, so a changed lock is another volume. A changed note or probe is not.
 
     `base_recipe` is the digest of the base's recipe, not an image's id: two bases built from one
     recipe on different days would else install the same packages twice.

@@ -86,7 +86,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _Definition(NamedTuple):
+class _CodeDefinition(NamedTuple):
     """What makes a name at the top of a module."""
 
     module: str
@@ -110,7 +110,7 @@ class _Reached:
     """The definitions that roots lead to, and the modules that were read to find them."""
 
     apart_from: frozenset[str]
-    found: dict[_Definition, Mapping[str, str | _Definition]] = field(default_factory=dict)
+    found: dict[_CodeDefinition, Mapping[str, str | _CodeDefinition]] = field(default_factory=dict)
     """Each with what its names mean: a definition of ours, or a name of another package."""
     modules: dict[str, _Module | None] = field(default_factory=dict)
     """None where a name that was looked for is no module."""
@@ -119,7 +119,7 @@ class _Reached:
         for definition in self._started(root):
             self.follow_definition(definition)
 
-    def follow_definition(self, first: _Definition) -> None:
+    def follow_definition(self, first: _CodeDefinition) -> None:
         waiting = [first]
         while waiting:
             definition = waiting.pop()
@@ -127,10 +127,10 @@ class _Reached:
                 continue
             meanings = self._meanings(definition)
             self.found[definition] = meanings
-            waiting += [it for it in meanings.values() if isinstance(it, _Definition)]
+            waiting += [it for it in meanings.values() if isinstance(it, _CodeDefinition)]
 
     def digests(self) -> dict[str, str]:
-        by_name: dict[str, list[_Definition]] = {}
+        by_name: dict[str, list[_CodeDefinition]] = {}
         for definition in self.found:
             by_name.setdefault(definition.name, []).append(definition)
         digests = {}
@@ -139,7 +139,9 @@ class _Reached:
             digests[name] = _sha256("\n".join(texts))
         return digests | {STATEMENTS: _sha256("\n".join(sorted(self._statements())))}
 
-    def _text(self, definition: _Definition, by_name: Mapping[str, Sequence[_Definition]]) -> str:
+    def _text(
+        self, definition: _CodeDefinition, by_name: Mapping[str, Sequence[_CodeDefinition]]
+    ) -> str:
         """What it does: its tree, and those of its names that the tree leaves open."""
         names = {}
         for name, meaning in self.found[definition].items():
@@ -151,7 +153,7 @@ class _Reached:
                 names[name] = self._plain_text(meaning)
         return json.dumps([self._plain_text(definition), names], sort_keys=True)
 
-    def _plain_text(self, definition: _Definition) -> str:
+    def _plain_text(self, definition: _CodeDefinition) -> str:
         module = self._required(definition.module)
         if definition.name not in module.plain:
             module.plain[definition.name] = _plain(module.definitions[definition.name])
@@ -174,14 +176,14 @@ class _Reached:
 
     # --- names ------------------------------------------------------------------------------
 
-    def _started(self, root: Root) -> Iterator[_Definition]:
+    def _started(self, root: Root) -> Iterator[_CodeDefinition]:
         if isinstance(root, ModuleType):
             for name in self._required(root.__name__).definitions:
-                yield _Definition(root.__name__, name)
+                yield _CodeDefinition(root.__name__, name)
         else:
-            yield _Definition(root.__module__, root.__qualname__)
+            yield _CodeDefinition(root.__module__, root.__qualname__)
 
-    def _meanings(self, definition: _Definition) -> dict[str, str | _Definition]:
+    def _meanings(self, definition: _CodeDefinition) -> dict[str, str | _CodeDefinition]:
         own = self._required(definition.module)
         meanings = {}
         for name in _names(own.definitions[definition.name]):
@@ -189,11 +191,11 @@ class _Reached:
                 meanings[name] = meaning
         return meanings
 
-    def _meaning(self, where: str, own: _Module, name: str) -> str | _Definition | None:
+    def _meaning(self, where: str, own: _Module, name: str) -> str | _CodeDefinition | None:
         """None for what no other file decides: a local name, an attribute, a built-in."""
         first, _, attribute = name.partition(".")
         if first in own.definitions:
-            return None if attribute else _Definition(where, first)
+            return None if attribute else _CodeDefinition(where, first)
         if first not in own.imported:
             return None
         meant = own.imported[first]
@@ -203,7 +205,7 @@ class _Reached:
             return self._elsewhere(f"{meant}.{attribute}") if attribute else None
         return None if attribute else self._elsewhere(meant)
 
-    def _elsewhere(self, path: str) -> str | _Definition | None:
+    def _elsewhere(self, path: str) -> str | _CodeDefinition | None:
         """What `module.name` is, through as many modules as hand it on."""
         if not _is_ours(path):
             return path
@@ -212,7 +214,7 @@ class _Reached:
         if module is None:
             return None
         if name in module.definitions:
-            return _Definition(where, name)
+            return _CodeDefinition(where, name)
         return self._meaning(where, module, name)
 
     def _module(self, name: str) -> _Module | None:
@@ -262,7 +264,7 @@ def _module_path(module: str) -> Path | None:
     return None
 
 
-def _marked() -> Iterator[_Definition]:
+def _marked() -> Iterator[_CodeDefinition]:
     top = Path(str(resources.files(__name__.partition(".")[0])))
     for path in sorted(top.rglob("*.py")):
         source = path.read_bytes()
@@ -270,7 +272,7 @@ def _marked() -> Iterator[_Definition]:
             module = ".".join(path.relative_to(top.parent).with_suffix("").parts)
             for name, (statement, *_) in _read(source).definitions.items():
                 if MARK in map(ast.unparse, getattr(statement, "decorator_list", ())):
-                    yield _Definition(module.removesuffix(".__init__"), name)
+                    yield _CodeDefinition(module.removesuffix(".__init__"), name)
 
 
 # Every verb behind the gate reads a hundred files three times.

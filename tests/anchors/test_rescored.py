@@ -293,7 +293,9 @@ def test_a_rubric_that_is_swapped_after_the_gate_is_not_the_one_that_scores(
     store = finished_run(with_shop)
     checkout = checkout_of(with_shop)
     gate.verify(with_shop.root, Checklist(), scenarios=[CORE], catalog=checkout.catalog)
-    audit = Audit(store=store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK])
+    audit = Audit(
+        store=store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK], judge=Checklist()
+    )
     (before,) = audit.cards(audit.evidence())
     fit_to_the_answer(with_shop)
     (after,) = audit.cards(audit.evidence())

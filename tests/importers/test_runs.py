@@ -24,6 +24,7 @@ from runner.report.records import Report
 from runner.repositories.repository import fetch_source
 from runner.runs.audit import Audit
 from runner.runs.prepare import BENCHMARK
+from runner.scoring.judges.checklist.checklist import Checklist
 from tests.checkout import REFERENCE, RUBRIC, repository, scenario
 from tests.importers.test_claude_code import INIT, result, said
 from tests.report import loaded
@@ -47,7 +48,9 @@ class Here:
     def audit(self) -> Audit:
         state = self.root / ".fairtrial"
         checkout = Checkout(root=self.root, state=state, environ={}, log=lambda _: None)
-        return Audit(store=self.store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK])
+        return Audit(
+            store=self.store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK], judge=Checklist()
+        )
 
     def transcript(self, name: str, *lines: dict[str, Any]) -> str:
         path = self.root / name

@@ -40,8 +40,8 @@ class App:
 
 FILES = {"app.py": SOURCE}
 NAVIGATOR = [
-    f"runner.agents.models.{name}"
-    for name in "answer exploring findings lookups offline prompt_names search server_side "
+    f"runner.agents.models.offline.{name}"
+    for name in "answer exploring findings lookups navigator prompt_names search server_side "
     "tool_use uses".split()
 ]
 

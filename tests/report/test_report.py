@@ -202,7 +202,7 @@ def test_a_crashed_server_is_a_measurement_that_counts_and_is_shown() -> None:
     crash = cell("alpha", "codegraph")
     died = LoadedCell(
         cell=crash,
-        result=result(crash, "server_crashed", "the canary found nothing", fingerprint=None),
+        result=result(crash, "server_crashed", "the health probe found nothing", fingerprint=None),
         attempts=1,
         scorecard=scorecard(crash, 0.0),
     )

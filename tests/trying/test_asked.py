@@ -572,9 +572,9 @@ def test_the_definition_reads_as_it_was_found_headed_by_what_was_guessed() -> No
         canaries=(Canary(repository="*", call=McpCall(tool="find"), contains="a.py:1", line=1),),
         line_base=1,
     )
-    text = definition_text(spec, ["canary find shows a.py:1 [--canary TOOL JSON TEXT]"])
+    text = definition_text(spec, ["health probe find shows a.py:1 [--probe TOOL JSON TEXT]"])
     assert parse_yaml(text, ServerSpec, where="server.yaml") == spec
-    assert "# - canary find shows a.py:1 [--canary TOOL JSON TEXT]" in text
+    assert "# - health probe find shows a.py:1 [--probe TOOL JSON TEXT]" in text
 
 
 def test_a_word_behind_the_program_that_only_its_prose_names_is_tried() -> None:

@@ -1,4 +1,4 @@
-"""A canary is taken if only the repository could have given it: every cheat here must lose."""
+"""A health probe is taken if only the repository could have given it: every cheat loses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words of its prose a canary is made of."""
+"""Which words of its prose a health probe is made of."""
 
 from __future__ import annotations
 

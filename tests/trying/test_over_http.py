@@ -34,7 +34,7 @@ def test_one_that_waits_at_a_port_is_found_out_and_measured(made: Checkout) -> N
     assert done.returncode == 0, done.stderr
     assert "guessed: it waits at a port" in done.stderr
     assert "--http PORT[/PATH] overrides it" in done.stderr
-    assert "bare, over HTTP): 1 tool, and a canary" in done.stderr
+    assert "bare, over HTTP): 1 tool, and a health probe" in done.stderr
     assert "its tools were called" in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""Which symbols a canary is made of."""
+"""Which symbols a health probe is made of."""
 
 from __future__ import annotations
 
@@ -66,4 +66,4 @@ def test_what_every_server_lists_goes_before_what_is_inside_private_or_a_type(
 def test_a_repository_without_code_that_is_read_says_how_to_go_on(tmp_path: Path) -> None:
     with pytest.raises(FairtrialError) as caught:
         symbols(tmp_path, {"README.md": "nothing\n"})
-    assert "--canary" in caught.value.hint
+    assert "--probe" in caught.value.hint

@@ -63,7 +63,7 @@ def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_b
     done = made.fairtrial("try", "--scenario", "small", *command(made, "facade"))
     assert done.returncode == 1
     assert "run_step" in done.stderr
-    assert "--canary TOOL" in done.stderr
+    assert "--probe TOOL" in done.stderr
     listed = made.fairtrial("server", "tools", "wanting", "--scenario", "small")
     assert listed.stdout.splitlines()[0] == "run_step (writes)"
     called = made.fairtrial(
@@ -75,7 +75,7 @@ def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_b
 def test_a_server_that_is_never_of_use_ends_it_before_the_run_and_says_what_it_lacks(
     made: Checkout,
 ) -> None:
-    by_hand = ["--canary", "get_ticket", '{"handle": "T-1"}', "app.py:5"]
+    by_hand = ["--probe", "get_ticket", '{"handle": "T-1"}', "app.py:5"]
     done = made.fairtrial("try", "--scenario", "small", *by_hand, *command(made, "tickets"))
     assert done.returncode == 1, done.stderr
     assert "get_ticket needs handle, of which nothing is known" in done.stderr
@@ -86,7 +86,7 @@ def test_a_server_that_is_never_of_use_ends_it_before_the_run_and_says_what_it_l
 
 def test_a_handle_of_one_session_can_be_asked_with_by_hand(made: Checkout) -> None:
     asked = '{"name": "finish_up", "repo": "{answer.repo}"}'
-    options = ["--scenario", "small", "--dry-run", "--canary", "find_symbol", asked, "app.py:5"]
+    options = ["--scenario", "small", "--dry-run", "--probe", "find_symbol", asked, "app.py:5"]
     told = ["--warm-up", "index_project", '{"path": "{workspace}"}']
     done = made.fairtrial("try", *options, *told, *command(made, "random"))
     assert done.returncode == 0, done.stderr
@@ -105,10 +105,10 @@ def test_where_a_canary_fails_in_a_fresh_cell_one_of_another_tool_is_looked_for(
     options = ["--scenario", "small", "--dry-run"]
     done = made.fairtrial("try", *options, *command(made, "leans"))
     assert done.returncode == 0, done.stderr
-    first, second = re.findall(r"guessed: canary (\w+) ", done.stderr)
+    first, second = re.findall(r"guessed: health probe (\w+) ", done.stderr)
     assert (first, second) == ("find_symbol", "read_text")
-    assert "then fails: looking for a canary of another tool" in done.stderr
-    by_hand = ["--canary", "find_symbol", '{"name": "finish_up"}', "app.py:5"]
+    assert "then fails: looking for a health probe of another tool" in done.stderr
+    by_hand = ["--probe", "find_symbol", '{"name": "finish_up"}', "app.py:5"]
     kept = made.fairtrial("try", *options, *by_hand, *command(made, "leans"))
     assert kept.returncode == 1
     assert "passes 1 times of 2, then fails" in kept.stderr
@@ -207,7 +207,7 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
     saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
     assert any("npm's builds" in text for text in saved_spec.substitutes)
     assert "tree-sitter-languages==" in (saved_as / "requirements.txt").read_text()
-    without = made.fairtrial("try", "--bring", "none", *options, folder)
+    without = made.fairtrial("try", "--with", "none", *options, folder)
     assert without.returncode == 1
     assert "Failed to fetch" in without.stderr
 
@@ -226,7 +226,7 @@ def test_a_library_that_fetches_an_embedding_model_gets_one_with_its_own_hubs_we
     (saved_as,) = (saved / "images/servers").iterdir()
     saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
     assert any("ranks otherwise than for its users" in text for text in saved_spec.substitutes)
-    without = made.fairtrial("try", "--bring", "none", *options, folder)
+    without = made.fairtrial("try", "--with", "none", *options, folder)
     assert without.returncode == 1
     assert "Could not load model BAAI/bge-small-en-v1.5" in without.stderr
 
@@ -258,7 +258,7 @@ def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkou
     scripts = made.fairtrial("try", "pypi:acme", "--scripts", "native", "--scenario", "small")
     assert scripts.returncode == 1
     assert "only packages of npm have install scripts" in scripts.stderr
-    brought = made.fairtrial("try", "pypi:acme", "--bring", "pyright", "--scenario", "small")
+    brought = made.fairtrial("try", "pypi:acme", "--with", "pyright", "--scenario", "small")
     assert brought.returncode == 1
     assert "it is no npm:NAME or pypi:NAME" in brought.stderr
 

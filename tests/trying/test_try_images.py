@@ -149,7 +149,7 @@ def test_an_image_that_waits_at_a_port_is_found_out_and_reached(
         done = made.fairtrial("try", f"docker:{name}", "--scenario", "small", "--dry-run")
         assert done.returncode == 0, done.stderr
     assert "guessed: it waits at a port" in done.stderr
-    assert "bare, over HTTP): 1 tool, and a canary" in done.stderr
+    assert "bare, over HTTP): 1 tool, and a health probe" in done.stderr
     assert "passes on" in done.stdout
 
 

@@ -31,7 +31,7 @@ _OFFERED = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class DraftRequest:
     """What is asked of it."""
 
     repo: str
@@ -71,7 +71,7 @@ class NewScenario:
 class _Invocation:
     """One call of the verb, and where it reads and writes."""
 
-    request: Wanted
+    request: DraftRequest
     project: Path
     state: Path
     environ: Mapping[str, str]
@@ -84,7 +84,7 @@ class _Invocation:
 
 
 def new_scenarios(
-    request: Wanted, project: Path, state: Path, environ: Mapping[str, str], log: Log
+    request: DraftRequest, project: Path, state: Path, environ: Mapping[str, str], log: Log
 ) -> list[NewScenario]:
     """Write them to the project's scenarios/own/, unreviewed, and pin their repository.
 
@@ -103,7 +103,9 @@ def new_scenarios(
     return [_write(draft, own, project)]
 
 
-def _from_tree(request: Wanted, own: OwnRepository, files: GitFiles, log: Log) -> ScenarioDraft:
+def _from_tree(
+    request: DraftRequest, own: OwnRepository, files: GitFiles, log: Log
+) -> ScenarioDraft:
     tree = Tree(files)
     log(f"read {len(tree.code)} files of code, most of it {tree.language}")
     if request.symbol:

@@ -144,7 +144,7 @@ class ImportedScenario:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ImportRequest:
     """What is asked of it."""
 
     file: Path
@@ -158,7 +158,7 @@ class Wanted:
     """Ceilings; None for what that harness documents for the repository."""
 
 
-def import_scenario(wanted: Wanted, project: Path, source: GitSource) -> ImportedScenario:
+def import_scenario(wanted: ImportRequest, project: Path, source: GitSource) -> ImportedScenario:
     """Write the folder into the project, about that source.
 
     Raises CatalogError with every problem, FairtrialError if it is there.
@@ -202,7 +202,7 @@ def _as_problems(path: Path) -> Iterator[None]:
 
 def _scenario(
     theirs: SenseScenario,
-    wanted: Wanted,
+    wanted: ImportRequest,
     source: GitSource,
     name: str,
     left_out: tuple[str, ...],

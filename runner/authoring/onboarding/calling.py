@@ -1,4 +1,4 @@
-"""A server's tools and one call of them, in the sandbox: what a canary is written from by hand."""
+"""A server's tools and one call of them, in the sandbox: what a probe is made of by hand."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def stand(checkout: Checkout, name: str, scenario: str) -> Stand:
 
 
 def _scenario_of(checkout: Checkout, server: LoadedServer) -> str:
-    """The first whose repository it has a canary for; the quickest if its canary fits any."""
+    """The first whose repository it has a health probe for; the quickest if it fits any."""
     labels = {canary.repository for canary in server.spec.canaries}
     for name, loaded in checkout.catalog.scenarios.sound().items():
         if loaded.scenario.repository.label in labels:

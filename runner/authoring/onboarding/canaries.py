@@ -1,4 +1,4 @@
-"""A canary out of the repository: a call whose answer holds what only the repository could give."""
+"""A health probe: a call whose answer holds what only the repository could give."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CanarySearch:
     deadly: set[str] = field(default_factory=set)
     """Tools that ended it before, which are asked no more."""
     unasked: frozenset[str] = frozenset()
-    """Tools whose canary failed, which may be told something all the same."""
+    """Tools whose health probe failed, which may be told something all the same."""
 
     @property
     def failed(self) -> dict[str, str]:

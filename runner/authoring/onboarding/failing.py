@@ -85,7 +85,7 @@ def _hint_to_see(name: str, candidate: Candidate) -> str:
     hint = (
         f"`fairtrial server tools {name}` and `fairtrial server call {name} TOOL '{{…}}'` show "
         "what it answers. Then say again, with a call that must work and a text of its answer: "
-        '--canary TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
+        '--probe TOOL \'{"key": "value"}\' TEXT; and what it must be told before: '
         '--warm-up TOOL \'{"path": "{workspace}"}\''
     )
     if secrets := secrets_in(candidate.installed.readme):

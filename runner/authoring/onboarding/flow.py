@@ -23,11 +23,11 @@ from runner.runs.prepare import check_server
 from runner.support.errors import NotReadyError
 
 _MOST_FAILED = 2
-"""Tools whose canary may fail in a fresh cell, before the server is given up."""
+"""Tools whose health probe may fail in a fresh cell, before the server is given up."""
 
 
 def find_out(steps: OnboardingState) -> OnboardedServer:
-    """Install it, find how it is started and a canary, write its definition, and prove it.
+    """Install it, find how it is started and a health probe, write its definition, and prove it.
 
     Raises FairtrialError with what is missing and the option that gives it.
     """
@@ -48,7 +48,7 @@ def find_out(steps: OnboardingState) -> OnboardedServer:
 
 
 def _proven_by_some_tool(steps: OnboardingState, start: Start) -> tuple[Start, ServerCard]:
-    """With a canary of another tool if the first fails in a cell where nothing else was asked.
+    """With a health probe of another tool if the first fails in a cell where nothing was asked.
 
     Raises FairtrialError if none is found, NotReadyError if the last fails too.
     """
@@ -67,7 +67,7 @@ def _proven_by_some_tool(steps: OnboardingState, start: Start) -> tuple[Start, S
             instead = "trying it on a copy of the repository"
             if way == start.attempt.launch:
                 failed.add(found.call.tool)
-                instead = "looking for a canary of another tool"
+                instead = "looking for a health probe of another tool"
             steps.say(f"  {error.what}: {instead}")
             steps.guesses[:] = known
             other = started(steps, start.candidate, way, unasked=failed)
@@ -110,9 +110,9 @@ def _elsewhere(steps: OnboardingState, start: Start) -> Start:
 
 
 def _keep_without_canary(steps: OnboardingState, spec: ServerSpec, attempt: StartAttempt) -> None:
-    """So that `server tools` and `server call` show what a canary can be written from."""
+    """So that `server tools` and `server call` show what a health probe can be written from."""
     known = _started(spec, attempt)
-    guesses = [*steps.guesses, "no canary was found: this one is a placeholder"]
+    guesses = [*steps.guesses, "no health probe was found: this one is a placeholder"]
     write_definition(steps.folder, known, guesses)
     write_project_lock(steps.project)
 
@@ -126,7 +126,7 @@ def _spec_of(steps: OnboardingState, spec: ServerSpec, attempt: StartAttempt) ->
         assert found is not None  # noqa: S101 - required before
         canary = found.as_canary(label)
         call = f"{canary.call.tool} {json.dumps(canary.call.arguments, ensure_ascii=False)}"
-        steps.guess(f"canary {call} shows {canary.contains!r}", "--canary TOOL JSON TEXT")
+        steps.guess(f"health probe {call} shows {canary.contains!r}", "--probe TOOL JSON TEXT")
         base = found.evidence.line_base if found.evidence.line_base is not None else 1
         if found.evidence.line_base is None:
             steps.guess("lines count from 1: no answer showed one", "line_base in server.yaml")
@@ -156,7 +156,7 @@ def _say_the_rest(steps: OnboardingState, attempt: StartAttempt) -> None:
         steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")
     if said_of_all(attempt.tools):
         said = "all its tools are said to write: their names decide"
-        steps.guess(said, "--canary TOOL JSON TEXT")
+        steps.guess(said, "--probe TOOL JSON TEXT")
     if written := writers(attempt.tools):
         steps.say(f"  tools that write, which nothing here may do: {', '.join(written)}")
 
@@ -171,9 +171,10 @@ def _proven(steps: OnboardingState) -> ServerCard:
     card = check_server(own, steps.name, steps.loaded.scenario.id)
     if not card.canary_passed:
         raise NotReadyError(
-            f"its canary passes {card.canary_passes} times of {card.canary_tries}, then fails",
+            f"its health probe passes {card.canary_passes} times of {card.canary_tries}, "
+            "then fails",
             where=steps.name,
-            hint="its answers change from call to call; choose one: --canary TOOL JSON TEXT",
+            hint="its answers change from call to call; choose one: --probe TOOL JSON TEXT",
         )
     if card.network_attempts:
         steps.say(f"  {card.network_attempts} network attempts were refused: a cell has no network")

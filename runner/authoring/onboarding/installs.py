@@ -126,7 +126,7 @@ def program(steps: OnboardingState, start: Start) -> list[Change]:
         asked=asked,
         told=f"it runs {name}, which it does not bring: trying with that",
         guess=f"{name} ({packages}), which it runs and does not bring",
-        option="--bring PACKAGE or none",
+        option="--with PACKAGE or none",
     )
     return [change]
 

@@ -1,4 +1,4 @@
-"""Words of a repository's prose that a canary can be made of, for a server that reads no code."""
+"""Words of a repository's prose for a health probe of a server that reads no code."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ TOLD: tuple[Telling, ...] = (
     Remedy(
         name="what sets up, itself",
         answers="nothing shows but perhaps the tools that set up",
-        does="looks for a canary among those",
+        does="looks for a health probe among those",
         hits=RECORDED,
         find=SettingUp.ask_what_sets_up,
     ),

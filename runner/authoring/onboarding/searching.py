@@ -35,7 +35,7 @@ async def find_way(
     fixed: bool,
     canary: Canary | None = None,
 ) -> StartAttempt:
-    """The first way to start it with a canary; without one, the way that got furthest.
+    """The first way to start it with a health probe; without one, the way that got furthest.
 
     `fixed`: the arguments are the person's, and no others are tried. `canary`: the person's; none
     is looked for then, and a way that starts is enough.
@@ -142,7 +142,7 @@ def _say(log: Log, attempt: StartAttempt) -> None:
     count, errors = attempt.search.calls, attempt.search.errors
     tools = f"{len(attempt.tools)} tool{'s' if len(attempt.tools) > 1 else ''}"
     if attempt.canary is not None:
-        log(f"  {attempt.launch}: {tools}, and a canary")
+        log(f"  {attempt.launch}: {tools}, and a health probe")
     elif not count:
         log(f"  {attempt.launch}: {tools}, none of which can be asked about the repository")
     else:

@@ -20,7 +20,7 @@ _IMAGE = re.compile(
     r"(?:@sha256:(?P<digest>[0-9a-f]{64}))?"
 )
 NONE = "none"
-"""`--scripts none`, `--bring none`: add nothing, whatever it lacks."""
+"""`--scripts none`, `--with none`: add nothing, whatever it lacks."""
 HINT = (
     "npm:NAME[@VERSION], pypi:NAME[==VERSION], docker:IMAGE[@sha256:DIGEST], a folder or file, "
     "or -- COMMAND"

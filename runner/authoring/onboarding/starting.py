@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.authoring.drafting.command import Wanted, new_scenarios
+from runner.authoring.drafting.command import DraftRequest, new_scenarios
 from runner.authoring.onboarding.onboarding_state import (
     DEFAULT_SCENARIO,
     AskPerson,
@@ -147,14 +147,16 @@ def _copied(folder: Path, source: Path, project: Path) -> None:
 
 def _proposed(about: About, checkout: Checkout, project: Path) -> str:
     """Questions about a repository whose answers can be proven, and that nobody has read."""
-    wanted = Wanted(repo=about.repo, commit=about.commit, dirty=about.dirty, questions=QUESTIONS)
+    wanted = DraftRequest(
+        repo=about.repo, commit=about.commit, dirty=about.dirty, questions=QUESTIONS
+    )
     checkout.log("proposing questions whose answers can be proven")
     (made,) = new_scenarios(wanted, project, checkout.state, checkout.environ, checkout.log)
     return made.id
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class OverridesAsWritten:
     """What a person says of a server, as it is written on a command line."""
 
     args: str | None = None
@@ -171,12 +173,12 @@ class Said:
     """`PORT[/PATH]`, empty for the port that it opens; None to have it guessed."""
 
 
-def given(said: Said) -> Overrides:
+def given(said: OverridesAsWritten) -> Overrides:
     """Raises FairtrialError for what cannot be read so."""
     canary = None
     if said.canary is not None:
         tool, arguments, text = said.canary
-        canary = (McpCall(tool=tool, arguments=_object(arguments, "--canary")), text)
+        canary = (McpCall(tool=tool, arguments=_object(arguments, "--probe")), text)
     return Overrides(
         args=None if said.args is None else tuple(shlex.split(said.args)),
         env=dict(_variable(text) for text in said.env),

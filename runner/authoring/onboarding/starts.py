@@ -53,7 +53,7 @@ def started(
 ) -> Start:
     """The best of its ways to start. `only`: how it started before.
 
-    `unasked`: tools that are no canary, as one of theirs failed.
+    `unasked`: tools that are no health probe, as one of theirs failed.
     """
     installed = candidate.installed
     entry = _entry(steps, installed)
@@ -90,7 +90,7 @@ def started(
         unasked=frozenset(unasked),
     )
     ways = [only] if only else _ways(given, installed)
-    steps.say("2/6 starting it in the sandbox, and looking for a canary")
+    steps.say("2/6 starting it in the sandbox, and looking for a health probe")
     canary = given_canary(steps)
     fixed = given.args is not None or only is not None
     search = find_way(ground, spec, ways, fixed=fixed, canary=canary)
@@ -120,7 +120,7 @@ def _brought(steps: OnboardingState, candidate: Candidate) -> dict[str, str]:
     variables: dict[str, str] = {}
     for supply in candidate.supplies:
         why = "which its library fetches when it runs, and a cell has no network"
-        steps.guess(f"{supply.what}, {why}", "--bring none")
+        steps.guess(f"{supply.what}, {why}", "--with none")
         variables.update(supply.env)
     return variables
 
@@ -153,7 +153,7 @@ def _ground(steps: OnboardingState, volume: str | None) -> SearchContext:
         image=workspace(it, repository).id,
         limits=it.limits,
         volume=volume,
-        # With the person's own canary none is looked for, in whichever language.
+        # With the person's own health probe none is looked for, in whichever language.
         symbols=()
         if steps.given.canary
         else tuple(symbols_of(files, steps.loaded.scenario.language)),

@@ -1,4 +1,4 @@
-"""Symbols of a repository that a canary can be made of: defined once, in a short file of code."""
+"""Symbols of a repository for a health probe: defined once, in a short file of code."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def symbols_of(files: GitFiles, language: str) -> list[TargetSymbol]:
     if not ranked:
         raise FairtrialError(
             "no symbol is defined once in a file of a language that is read here",
-            hint="write the canary yourself: --canary TOOL '{\"key\": …}' TEXT",
+            hint="write the health probe yourself: --probe TOOL '{\"key\": …}' TEXT",
         )
     return ranked[:WANTED]
 

@@ -107,10 +107,10 @@ def with_packages(asked: ServerSource, packages: Iterable[str]) -> ServerSource:
     """
     if not isinstance(asked, (NpmPackage, PypiPackage, LocalPath)):
         hint = "an image and a command bring their own; try a package or a folder"
-        raise FairtrialError("nothing can be installed beside it", where="--bring", hint=hint)
+        raise FairtrialError("nothing can be installed beside it", where="--with", hint=hint)
     for one in packages:
         if one != NONE and not re.fullmatch(r"(npm|pypi):\S+", one):
-            raise FairtrialError("it is no npm:NAME or pypi:NAME", where=f"--bring {one}")
+            raise FairtrialError("it is no npm:NAME or pypi:NAME", where=f"--with {one}")
     return replace(asked, programs=tuple(packages))
 
 

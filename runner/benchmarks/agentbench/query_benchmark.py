@@ -95,7 +95,7 @@ class PreparedQueries:
         return digest_of([one.digest for one in self.of(query)])
 
 
-class Offered(Record):
+class OfferedTool(Record):
     """One name that the model was given."""
 
     name: str
@@ -116,7 +116,7 @@ class ServersOfCell(Record):
     """Until the last of them was up."""
     gone: dict[str, str]
     """Server -> why, at the cell's end."""
-    tools: tuple[Offered, ...]
+    tools: tuple[OfferedTool, ...]
 
 
 def open_for_queries(name: str, settings: ModelSettings) -> Model:
@@ -223,7 +223,8 @@ async def _note_what_ends_with(attempt: Attempt, router: Router) -> None:
         start_sec=attempt.measured.initialize_sec,
         gone=router.gone,
         tools=tuple(
-            Offered(name=tool.name, server=tool.server, tool=tool.own_name) for tool in router.tools
+            OfferedTool(name=tool.name, server=tool.server, tool=tool.own_name)
+            for tool in router.tools
         ),
     )
     write_record(attempt.folder / SERVERS, about)

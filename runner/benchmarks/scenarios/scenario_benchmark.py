@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.runs.attempt import Attempt
 
 
-class Scenarios:
+class ScenarioBenchmark:
     """protocols.Benchmark."""
 
     def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
@@ -58,7 +58,7 @@ class Scenarios:
         for scenario, server in product(prepared.scenarios, prepared.arms):
             if not _can_be_measured(prepared, scenario, server):
                 lines.append(
-                    f"{server} has no canary for the repository of {scenario}; "
+                    f"{server} has no health probe for the repository of {scenario}; "
                     "add one to its server.yaml to measure it there"
                 )
             elif not _is_planned(prepared, scenario, server):

@@ -67,7 +67,7 @@ class ScenarioEstimate(Record):
         cells = sum(model.cells for model in self.models)
         yield (
             f"{cells} cells: {self.scenarios} scenarios × {self.arms} arms × "
-            f"{len(self.models)} models × {self.trials} trials, less what has no canary"
+            f"{len(self.models)} models × {self.trials} trials, less what has no health probe"
         )
         yield f"{self.blocks} blocks: the arms of one scenario, model and trial, one after another"
         for model in self.models:

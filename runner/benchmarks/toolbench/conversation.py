@@ -31,7 +31,7 @@ NOT_RECORDED = "Nothing is recorded for this call."
 
 
 @dataclass(frozen=True)
-class Offered:
+class UnexecutedTools:
     """agents.tools.Tools: shown, and never executed."""
 
     specs: Sequence[ToolSpec]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner.agents.models import kind_name, open_model
 from runner.agents.models.offline.picker import Picker
-from runner.benchmarks.toolbench.conversation import BUDGET, Offered, TaskConversation
+from runner.benchmarks.toolbench.conversation import BUDGET, TaskConversation, UnexecutedTools
 from runner.benchmarks.toolbench.task_prompts import (
     SYSTEMS,
     TaskMode,
@@ -125,7 +125,7 @@ class Toolbench(WithoutScorecard):
             task=task,
             system=SYSTEMS[tasks.mode],
             scenario=one_step(attempt.cell.scenario, filled(tasks.prompt, task), BUDGET),
-            toolbox=Offered(tool_specs(task) if tasks.mode == "native" else ()),
+            toolbox=UnexecutedTools(tool_specs(task) if tasks.mode == "native" else ()),
             record=attempt.writer.write,
             totals=attempt.measured.totals,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runner.benchmarks.toolbench.calls import CallFormat
-from runner.benchmarks.without_scorecard import Rate, Spent
+from runner.benchmarks.without_scorecard import ModelSpending, Rate
 from runner.records import Count, Record, UnitInterval
 
 
@@ -157,7 +157,7 @@ class ConfusionReport(Record):
 # --- a run --------------------------------------------------------------------------------------
 
 
-class TaskArmReport(Spent):
+class TaskArmReport(ModelSpending):
     """One model with the tools of one arm."""
 
     model: str

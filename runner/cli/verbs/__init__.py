@@ -12,7 +12,7 @@ VERBS = {
     "demo": "compare the shell with two servers on two scenarios, and write the report",
     "init": "make a folder a project: your own scenarios and servers, laid over what ships",
     "cell": "run one cell: a scenario with a server",
-    "try": "a server by its name: install it, find a canary, and compare it with the shell",
+    "try": "a server by its name: install it, find a health probe, and compare it with the shell",
     "run": "run scenarios × servers × models × trials, score them, and write the report",
     "score": "score a run again from its transcripts, with no Docker",
     "report": "score a run again, show its report, and write report.md, report.json and "

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from runner.cli.drafting import Writer, answering
+from runner.cli.drafting import WriterOptions, answering
 from runner.cli.opening import open_checkout
 from runner.cli.options import Request, group, repeatable, said
 from runner.cli.output import OK, show, tell
@@ -29,7 +29,7 @@ class Verb(Request):
         "rules, or model:ID with an ID as --model takes it (default: rules)",
         "rules",
     )
-    writer: Writer = group(Writer)
+    writer: WriterOptions = group(WriterOptions)
 
 
 def run(request: Verb) -> int:

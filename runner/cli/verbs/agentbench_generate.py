@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.cli.drafting import Writer, answering
+from runner.cli.drafting import WriterOptions, answering
 from runner.cli.opening import open_checkout
 from runner.cli.options import Request, group, repeatable, said, whole_number
 from runner.cli.output import FAILED, OK, show, tell
@@ -23,7 +23,7 @@ class Verb(Request):
     categories: tuple[str, ...] = repeatable("--category", " (default: all six)")
     count: int = said("-n N", "of each category (default: 1)", 1)
     seed: int = said("--seed N", "draws the servers (default: 0)", 0, type=whole_number)
-    writer: Writer = group(Writer)
+    writer: WriterOptions = group(WriterOptions)
 
 
 def run(request: Verb) -> int:

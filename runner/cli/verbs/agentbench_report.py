@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.cli import options
 from runner.cli.ending import code_of, tell_spent
 from runner.cli.opening import AskedJudge, asked_judge, judge_settings, open_checkout, open_run
-from runner.cli.options import Request, Spent, group, said
+from runner.cli.options import JudgeSpending, Request, group, said
 from runner.cli.output import show_tables, tell
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Verb(Request):
         "`fairtrial agreement` says what the judge is worth",
         None,
     )
-    spending: Spent = group(Spent)
+    spending: JudgeSpending = group(JudgeSpending)
     json: bool = options.as_json()
 
 

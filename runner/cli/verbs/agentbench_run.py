@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from runner.cli import options, running
 from runner.cli.opening import AskedJudge, open_checkout
-from runner.cli.options import Request, RunSpending, Study, Turns, group, repeatable, said
+from runner.cli.options import Request, RunSpending, StudyOptions, Turns, group, repeatable, said
 from runner.cli.output import OK, show, tell
 from runner.cli.verbs import agentbench_report
 
@@ -44,7 +44,7 @@ class Verb(Request):
     agent: str = options.agent()
     turns: Turns = group(Turns)
     spending: RunSpending = group(RunSpending)
-    study: Study = group(Study)
+    study: StudyOptions = group(StudyOptions)
     name: str = options.run_name()
     json: bool = options.as_json()
     jobs: int = options.jobs()
@@ -63,7 +63,7 @@ def run(request: Verb) -> int:
     if request.list:
         show("\n".join(query_run.counted(queries)))
         return OK
-    subject = _Queries(request=request, checkout=checkout, queries=queries)
+    subject = _QuerySubject(request=request, checkout=checkout, queries=queries)
     # The servers of a query are drawn by the run's name, for an estimate too.
     check_name(subject.name)
     return running.run(request, subject)
@@ -87,7 +87,7 @@ def _queries(checkout: Checkout, request: Verb) -> list[Query]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Queries(running.Subject):
+class _QuerySubject(running.RunSubject):
     """What MCP-AgentBench brings to a run."""
 
     request: Verb

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from runner.cli.opening import asked_judge, judge_of_answers, open_checkout, places
-from runner.cli.options import JudgeChoice, Request, Spent, group, said
+from runner.cli.options import JudgeChoice, JudgeSpending, Request, group, said
 from runner.cli.output import OK, show, tell
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Verb(Request):
         "",
     )
     judge: JudgeChoice = group(JudgeChoice)
-    spending: Spent = group(Spent)
+    spending: JudgeSpending = group(JudgeSpending)
 
 
 def run(request: Verb) -> int:

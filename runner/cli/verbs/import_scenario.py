@@ -29,7 +29,7 @@ class Verb(Request):
 
 def run(request: Verb) -> int:
     from runner.authoring.drafting.command import keep
-    from runner.authoring.drafting.imported_scenario import Wanted, import_scenario
+    from runner.authoring.drafting.imported_scenario import ImportRequest, import_scenario
     from runner.catalog.project import require_catalog_place
     from runner.repositories.local_labels import named_source
 
@@ -43,7 +43,7 @@ def run(request: Verb) -> int:
         state=found.state,
         environ=environ_without_keys(),
     )
-    imported = import_scenario(taken(Wanted, request), found.top, source)
+    imported = import_scenario(taken(ImportRequest, request), found.top, source)
     if own is not None:
         keep(found.top, own)
     if request.json:

@@ -18,7 +18,7 @@ from runner.cli.opening import (
     open_run,
     require_judge,
 )
-from runner.cli.options import JudgeChoice, Request, Spent, WrongWords, group, said
+from runner.cli.options import JudgeChoice, JudgeSpending, Request, WrongWords, group, said
 from runner.cli.output import OK, show, show_estimate, show_json, tell
 from runner.cli.running import score_run
 
@@ -39,7 +39,7 @@ class Verb(Request):
         "orders; a preference that the order decides is a tie",
     )
     judge: JudgeChoice = group(JudgeChoice)
-    spending: Spent = group(Spent)
+    spending: JudgeSpending = group(JudgeSpending)
     json: bool = options.as_json()
 
     def __post_init__(self) -> None:

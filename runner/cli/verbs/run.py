@@ -23,7 +23,7 @@ from runner.cli.options import (
     JudgeChoice,
     Request,
     RunSpending,
-    Study,
+    StudyOptions,
     Turns,
     group,
     repeatable,
@@ -58,7 +58,7 @@ class Verb(Request):
         "when its figures please: looking until they do finds differences that are not there",
         1,
     )
-    study: Study = group(Study)
+    study: StudyOptions = group(StudyOptions)
     executor: str = said("--executor NAME", "where cells run (default: local)", "local")
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the first screen")
@@ -72,9 +72,9 @@ def run(request: Verb) -> int:
     return running.run(request, subject_of(request, open_checkout(request.root), judge))
 
 
-def subject_of(request: Verb, checkout: Checkout, judge: AskedJudge) -> Scenarios:
+def subject_of(request: Verb, checkout: Checkout, judge: AskedJudge) -> ScenarioSubject:
     """Raises FairtrialError for a scenario or server that there is not."""
-    return Scenarios(
+    return ScenarioSubject(
         request=request,
         checkout=checkout,
         asked=judge,
@@ -84,7 +84,7 @@ def subject_of(request: Verb, checkout: Checkout, judge: AskedJudge) -> Scenario
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scenarios(running.Subject):
+class ScenarioSubject(running.RunSubject):
     """What our own benchmark brings to a run."""
 
     request: Verb

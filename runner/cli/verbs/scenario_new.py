@@ -39,10 +39,10 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
-    from runner.authoring.drafting.command import Wanted, new_scenarios
+    from runner.authoring.drafting.command import DraftRequest, new_scenarios
 
     found = places(request.root)
-    wanted = taken(Wanted, request)
+    wanted = taken(DraftRequest, request)
     into = (request.into or found.top).resolve()
     made = new_scenarios(wanted, into, found.state, environ_without_keys(), tell)
     if request.json:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from runner.cli import options
 from runner.cli.ending import code_for_contradictions
 from runner.cli.opening import asked_judge, audit_of, judge_anew, open_checkout, open_run
-from runner.cli.options import JudgeChoice, Request, Spent, group, said
+from runner.cli.options import JudgeChoice, JudgeSpending, Request, group, said
 from runner.cli.output import show
 
 
@@ -16,7 +16,7 @@ class Verb(Request):
     run: str = said("RUN")
     json: bool = options.as_json("one scorecard a line")
     judge: JudgeChoice = group(JudgeChoice)
-    spending: Spent = group(Spent)
+    spending: JudgeSpending = group(JudgeSpending)
 
 
 def run(request: Verb) -> int:

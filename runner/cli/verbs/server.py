@@ -24,7 +24,7 @@ class Verb(Request):
     )
     scenario: str = said(
         "--scenario SCENARIO",
-        "whose repository to mount (default: one the server has a canary for)",
+        "whose repository to mount (default: one the server has a health probe for)",
         "",
     )
     testbed: bool = said("--testbed", "every server is MCP-AgentBench's testbed")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from runner.cli import options
 from runner.cli.options import Request, group
 from runner.cli.output import FAILED, OK, show, show_json
-from runner.cli.tasks import TaskChoice, list_tasks, load_tasks
+from runner.cli.task_choice import TaskChoice, list_tasks, load_tasks
 
 if TYPE_CHECKING:
     from runner.benchmarks.toolbench.tasks import Task

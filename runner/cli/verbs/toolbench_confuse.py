@@ -10,7 +10,7 @@ from runner.cli import options
 from runner.cli.opening import open_run, runs_of
 from runner.cli.options import Request, repeatable, said
 from runner.cli.output import OK, show_tables, tell
-from runner.cli.tasks import believed, tell_some
+from runner.cli.task_choice import believed, tell_some
 
 if TYPE_CHECKING:
     from runner.benchmarks.toolbench.task_results import ConfusionReport

@@ -11,7 +11,7 @@ from runner.cli.ending import code_of
 from runner.cli.opening import open_run
 from runner.cli.options import Request, said
 from runner.cli.output import show_tables, tell
-from runner.cli.tasks import believed, compat
+from runner.cli.task_choice import believed, compat
 
 if TYPE_CHECKING:
     from runner.records.run_store import RunStore

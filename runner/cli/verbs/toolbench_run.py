@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from runner.cli import options, running
-from runner.cli.options import Request, RunSpending, Study, Turns, group, said
-from runner.cli.tasks import TaskChoice, list_tasks, tell_some
+from runner.cli.options import Request, RunSpending, StudyOptions, Turns, group, said
+from runner.cli.task_choice import TaskChoice, list_tasks, tell_some
 from runner.cli.verbs import toolbench_report
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Verb(Request):
     agent: str = options.agent()
     turns: Turns = group(Turns)
     spending: RunSpending = group(RunSpending)
-    study: Study = group(Study)
+    study: StudyOptions = group(StudyOptions)
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the tables")
     jobs: int = options.jobs()
@@ -81,7 +81,7 @@ def _setup(request: Verb) -> TaskRunSetup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tasks(running.Subject):
+class _Tasks(running.RunSubject):
     """What MCPToolBench++ brings to a run."""
 
     request: Verb

@@ -11,7 +11,7 @@ from runner.cli import options
 from runner.cli.opening import open_run
 from runner.cli.options import Request, group, said
 from runner.cli.output import OK, show_tables
-from runner.cli.tasks import TaskChoice, compat, list_tasks, load_tasks
+from runner.cli.task_choice import TaskChoice, compat, list_tasks, load_tasks
 from runner.cli.verbs import toolbench_report
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from runner.cli.options import (
     JudgeChoice,
     Request,
     RunSpending,
-    Study,
+    StudyOptions,
     Turns,
     group,
     said,
@@ -47,14 +47,14 @@ class Verb(Request):
         (),
     )
     canary: tuple[str, str, str] | None = said(
-        "--canary TOOL JSON TEXT",
+        "--probe TOOL JSON TEXT",
         "a call, and a text of the repository that its answer must contain",
         None,
     )
     before: str = said("--before DATE", "no package younger than that", "")
     scripts: str = said("--scripts NAMES", "npm packages whose install scripts run", "")
     bring: tuple[str, ...] = said(
-        "--bring PACKAGE",
+        "--with PACKAGE",
         "repeatable; npm:NAME or pypi:NAME of a program that it runs, or none",
         (),
     )
@@ -74,7 +74,7 @@ class Verb(Request):
     spending: RunSpending = group(RunSpending)
     judge: JudgeChoice = group(JudgeChoice)
     trials: int = said("--trials N", "(default: 1)", 1)
-    study: Study = group(Study)
+    study: StudyOptions = group(StudyOptions)
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the screen")
     full: bool = options.full()
@@ -86,7 +86,7 @@ def run(request: Verb) -> int:
     from runner.authoring.onboarding.saving import save
     from runner.authoring.onboarding.starting import (
         About,
-        Said,
+        OverridesAsWritten,
         given,
         opened,
         read_server,
@@ -100,7 +100,7 @@ def run(request: Verb) -> int:
     judge_of_answers(checkout, judge)
     running.open_models(request)
     asked = read_server(request.words, request.bring, request.scripts)
-    said_of_it = taken(Said, request)
+    said_of_it = taken(OverridesAsWritten, request)
     with opened(asked, given(said_of_it), taken(About, request), checkout, choose) as steps:
         tried = find_out(steps)
     if request.save is not None:
@@ -146,7 +146,7 @@ def _preflight(
     shutil.rmtree(runs / "preflight", ignore_errors=True)
     store = RunStore(runs / "preflight")
     prepared = one_question(prepare(checkout, whole.scenarios, ("shell", *whole.servers)))
-    first = replace(whole, trials=1, study=Study())
+    first = replace(whole, trials=1, study=StudyOptions())
     with store.lock():
         sweep(checkout.engine, run=store.label)
         planned = running.plan_cells(first, store, prepared, ("offline",), None)
@@ -158,7 +158,7 @@ def _preflight(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trying(run_verb.Scenarios):
+class _Trying(run_verb.ScenarioSubject):
     """A run of scenarios that ends with the screen of a try."""
 
     tried: OnboardedServer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from runner.cli import options
 from runner.cli.opening import asked_judge, judge_of_answers, open_checkout
-from runner.cli.options import JudgeChoice, Request, Spent, group, said
+from runner.cli.options import JudgeChoice, JudgeSpending, Request, group, said
 from runner.cli.output import OK, show, show_json, tell
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Verb(Request):
     )
     json: bool = options.as_json()
     judge: JudgeChoice = group(JudgeChoice)
-    spending: Spent = group(Spent)
+    spending: JudgeSpending = group(JudgeSpending)
 
 
 def run(request: Verb) -> int:

@@ -49,7 +49,7 @@ def spec(name: str, script: dict[str, str] | None = None, **changes: Any) -> Ser
 
 
 def with_tools(*names: str) -> dict[str, str]:
-    """A script: the server lists these, and the one that its canary calls."""
+    """A script: the server lists these, and the one that its health probe calls."""
     listed = ", ".join(f"tool({name!r})" for name in ("echo", *names))
     return {"tools/list": f"result({{'tools': [{listed}]}})"}
 

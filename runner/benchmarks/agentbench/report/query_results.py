@@ -7,7 +7,7 @@ from statistics import fmean
 from runner.benchmarks.agentbench.judging.errors_of import FailureDiagnosis
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.queries import Category
-from runner.benchmarks.without_scorecard import Rate, Spent
+from runner.benchmarks.without_scorecard import ModelSpending, Rate
 from runner.records import Count, Record, Unscored
 
 
@@ -38,7 +38,7 @@ class Group(Record):
     """Mean over queries; Wilson's interval where each has one answer, else over queries."""
 
 
-class ModelReport(Spent):
+class ModelReport(ModelSpending):
     """What one model did."""
 
     model: str
