@@ -810,6 +810,21 @@ def not_its_sum(verdict: Any) -> None:
     verdict["quality"] = 0.99
 
 
+def test_a_card_of_another_judge_that_said_the_same_contradicts_nothing(ran: Ran) -> None:
+    ran.edit(ran.card(), lambda card: of_another_judge(card["fairness"]["verdict"]))
+    assert ran.audit.whole().contradictions == ()
+
+
+def test_one_of_another_judge_that_said_something_else_is_named(ran: Ran) -> None:
+    def forge(card: Any) -> None:
+        of_another_judge(card["fairness"]["verdict"])
+        card["fairness"]["verdict"]["quality"] = 0.99
+
+    ran.edit(ran.card(), forge)
+    fields = {field for _, field in named(ran.audit.whole())}
+    assert fields >= {"fairness.verdict.identity", "fairness.verdict.quality"}
+
+
 @pytest.mark.parametrize("forge", [of_another_answer, of_another_judge, not_its_sum])
 def test_a_stored_verdict_that_is_not_of_this_answer_leaves_the_quality_unscored(
     far: Judged, forge: Callable[[Any], None]

@@ -167,6 +167,33 @@ def test_a_judge_that_was_accepted_after_the_run_marks_it(with_shop: Tree) -> No
     assert found.changed == ("judge checklist",) and found.rescored_under == 2
 
 
+@pytest.mark.parametrize(
+    ("weight", "more", "changed"),
+    [
+        (0.55, 0.0, ()),
+        (0.6, 0.0, ("scoring fairness.llm_quality",)),
+        (0.55, 0.1, ("judge checklist",)),
+    ],
+)
+def test_a_new_form_of_digests_alone_rescores_nothing(
+    with_shop: Tree, weight: float, more: float, changed: tuple[str, ...]
+) -> None:
+    from runner.gate import rescoring
+
+    store = finished_run(with_shop)
+    now = read_chain(with_shop.root)[-1]
+    judge = now.judges["checklist"]
+    scores = {name: score + more for name, score in judge.scores.items()}
+    judges = {"checklist": judge.model_copy(update={"identity": "1" * 64, "scores": scores})}
+    # Code by files, as up to generation 13: none of these names is in the other's lock.
+    scoring = {"runner.stats": "1" * 64, "fairness.llm_quality": weight}
+    weights = {name: value for name, value in now.scoring.items() if isinstance(value, float)}
+    before = now.model_copy(update={"scoring": weights | scoring, "judges": judges})
+    after = now.model_copy(update={"generation": 2})
+    plan = store.plan().model_copy(update={"gate": stamp_of(before)})
+    assert rescoring.since([before, after], plan, "checklist").changed == changed
+
+
 # --- the plan's own word -------------------------------------------------------------------------
 
 

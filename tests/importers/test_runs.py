@@ -351,6 +351,11 @@ def another_importer(attempt: Path) -> None:
     reseal(attempt, imported=found.imported.model_copy(update={"importer": "0" * 64}))
 
 
+def another_importer_that_read_otherwise(attempt: Path) -> None:
+    another_importer(attempt)
+    an_outcome_that_is_no_measurement(attempt)
+
+
 def losses_left_unsaid(attempt: Path) -> None:
     found = RecordedResult.model_validate_json((attempt / "result.json").read_text())
     assert found.imported is not None
@@ -367,7 +372,7 @@ def losses_left_unsaid(attempt: Path) -> None:
         an_outcome_that_is_no_measurement,
         memory_that_was_never_measured,
         losses_left_unsaid,
-        another_importer,
+        another_importer_that_read_otherwise,
     ],
 )
 def test_a_forged_import_is_in_no_figure_and_is_named(
@@ -380,6 +385,19 @@ def test_a_forged_import_is_in_no_figure_and_is_named(
     capsys.readouterr()
     assert two.run("report", "small-imported", "--ungated") == 1
     assert "says something else than its evidence" in capsys.readouterr().err
+
+
+def test_a_cell_that_other_code_read_in_the_same_way_is_as_it_was(two: Here) -> None:
+    before = qualities(two.audit.whole())
+    another_importer(two.attempt("shell"))
+    whole = two.audit.whole()
+    assert qualities(whole) == before and not whole.contradictions
+
+
+def test_where_other_code_read_otherwise_that_alone_is_named(two: Here) -> None:
+    another_importer_that_read_otherwise(two.attempt("shell"))
+    fields = [item.field for item in two.audit.whole().contradictions]
+    assert "imported.importer" in fields and "outcome" not in fields
 
 
 def test_a_growing_plan_makes_no_edit_good(two: Here, capsys: pytest.CaptureFixture[str]) -> None:
