@@ -132,7 +132,7 @@ def test_a_handle_may_follow_a_call_and_may_not_be_what_a_canary_looks_for() -> 
     assert definition_problems(spec_of(warm_up=steps, canaries=(BY_HANDLE,)), "server.yaml") == []
     echo = BY_HANDLE.model_copy(update={"contains": "{answer.repo_id}"})
     (found,) = definition_problems(spec_of(warm_up=steps, canaries=(echo,)), "server.yaml")
-    assert found.where == "server.yaml health probes[0].contains"
+    assert found.where == "server.yaml canaries[0].contains"
 
 
 # --- the shipped servers --------------------------------------------------------------------

@@ -281,7 +281,7 @@ def test_a_run_scored_by_another_judge_of_the_same_name_is_judged_by_this_one(
 ) -> None:
     store = finished_run(with_shop)
     verdict = judged(transcript_of(store), RUBRIC)
-    edit_fairness(store, verdict=verdict.model_copy(update={"identity": "9" * 64}))
+    edit_fairness(store, verdict=verdict.model_copy(update={"identity": "9" * 64, "quality": 0.99}))
     assert fairtrial(with_shop, "report", "done") == 1
     says = f"scorecard.json fairness.verdict.identity: says {'9' * 64}"
     assert says in capsys.readouterr().err

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from runner.agents import spending
 from runner.benchmarks import BENCHMARKS
 from runner.protocols import Progress
 from runner.records import Cell, CellResult
 from runner.records.run_store import RunStore
+from runner.runs import spent
 from runner.runs.attempt import Shared
 from runner.runs.executors import EXECUTORS
 from runner.runs.plan import RunSpec, load_or_create_plan
@@ -223,7 +223,7 @@ def test_what_was_spent_is_read_once_however_many_cells_follow(
         return []
 
     monkeypatch.setattr("runner.runs.executors.local_executor.run_cell", run)
-    monkeypatch.setattr(spending, "usage_in", counted)
+    monkeypatch.setattr(spent, "usage_in", counted)
     execute(blocks, store, jobs=1)
     assert len(read) == 29
     assert set(read.values()) == {1}
