@@ -174,14 +174,7 @@ def _done(arguments: argparse.Namespace) -> int:
     from runner.cli.options import request_of
 
     module = import_module(module_of(arguments.verb))
-    try:
-        code: int = module.run(request_of(module.Verb, arguments))
-    finally:
-        # Loading the SDK takes a third of a second; before it is loaded nothing is connected.
-        if "docker" in sys.modules:
-            from runner.sandbox.engine import disconnect
-
-            disconnect()
+    code: int = module.run(request_of(module.Verb, arguments))
     return code
 
 

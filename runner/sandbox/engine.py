@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakSet
 
 from runner.records import digest_of
 from runner.support.errors import EngineError, FairtrialError, SandboxError
@@ -38,9 +37,6 @@ DEADLINE_GRACE_SEC = 600
 TIMEOUT_SEC = 600
 
 
-_CONNECTED: WeakSet[Engine] = WeakSet()
-
-
 def connect(url: str | None = None) -> Engine:
     """The engine at `url`, or the one the environment names. Raises EngineError if none answers."""
     import docker  # noqa: PLC0415 - see Engine
@@ -57,14 +53,7 @@ def connect(url: str | None = None) -> Engine:
             engine.close()
         hint = "start Docker; in a checkout, on Debian and Ubuntu, `./justw` installs and starts it"
         raise EngineError("no Docker Engine answers", hint=hint) from error
-    _CONNECTED.add(engine)
     return engine
-
-
-def disconnect() -> None:
-    """Close the connections of this process. An engine that is used again connects anew."""
-    for engine in list(_CONNECTED):
-        engine.close()
 
 
 @contextmanager
