@@ -296,7 +296,8 @@ def copy_install(client: docker.DockerClient, image: str, volume: str, folder: P
     finally:
         holder.remove(force=True)
     with tarfile.open(folder / "install.tar") as archive:
-        archive.extractall(folder, filter="data")
+        # Ours, and its Python is a link to the base's: `data` would refuse that.
+        archive.extractall(folder, filter="tar")
 
 
 def round_trip(checkout: Checkout) -> Figure:
@@ -315,7 +316,7 @@ def round_trip(checkout: Checkout) -> Figure:
 def help_cost() -> Figure:
     floor_sec = least_child_cpu_sec([sys.executable, "-c", "pass"], 9)
     help_sec = least_child_cpu_sec([COMMAND, "--help"], 9)
-    return ratio("CPU of --help / python -c pass", help_sec, floor_sec, 5)
+    return ratio("CPU of --help / python -c pass", help_sec, floor_sec, 3.5)
 
 
 # --- hostile servers ----------------------------------------------------------------------------
