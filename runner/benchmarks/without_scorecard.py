@@ -38,7 +38,7 @@ S = TypeVar("S", bound=Record)
 
 
 class WithoutScorecard:
-    """The half of protocols.Benchmark that looks back at a cell."""
+    """The half of runs.benchmark.Benchmark that looks back at a cell."""
 
     noun: str
     """What a cell puts to a model: `task`, `query`."""
@@ -51,7 +51,7 @@ class WithoutScorecard:
         result: CellResult,
         checkout: Checkout,  # noqa: ARG002 - what was asked is in no catalog
     ) -> dict[str, tuple[str, str]]:
-        """protocols.Benchmark."""
+        """runs.benchmark.Benchmark."""
         if result.task is None:
             return {"task": ("nothing", "what answered it")}
         return {

@@ -29,7 +29,6 @@ TEMPERATURE = 0.0
 SEED = 1
 START_SEC = 900.0
 """For tens of gigabytes from a slow disk."""
-END_SEC = 30.0
 LAST_LINES = 8
 _MAGIC = b"GGUF"
 _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf")

@@ -1,4 +1,4 @@
-"""protocols.Benchmark for queries: one query, one model, one trial is a cell.
+"""runs.benchmark.Benchmark for queries: one query, one model, one trial is a cell.
 
 There is one arm, the testbed: what differs between cells is what the query needs and what is drawn
 beside it. A query has no scorecard; its answer passes or fails (MCP-Eval).
@@ -127,7 +127,7 @@ def open_for_queries(name: str, settings: ModelSettings) -> Model:
 
 
 class Agentbench(WithoutScorecard):
-    """protocols.Benchmark."""
+    """runs.benchmark.Benchmark."""
 
     noun = "query"
     verb = BENCHMARK
@@ -146,7 +146,7 @@ class Agentbench(WithoutScorecard):
         return tuple(cells)
 
     def left_out(self, prepared: PreparedRun) -> tuple[str, ...]:
-        """protocols.Benchmark."""
+        """runs.benchmark.Benchmark."""
         return _queries_of(prepared).left_out
 
     async def run(self, attempt: Attempt) -> Outcome:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ScenarioBenchmark:
-    """protocols.Benchmark."""
+    """runs.benchmark.Benchmark."""
 
     def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
         """Every cell, arms innermost.
@@ -72,7 +72,7 @@ class ScenarioBenchmark:
     def differing(
         self, cell: Cell, result: CellResult, checkout: Checkout
     ) -> dict[str, tuple[str, str]]:
-        """protocols.Benchmark."""
+        """runs.benchmark.Benchmark."""
         found = _fingerprinted(cell, result.fingerprint)
         loaded = checkout.catalog.scenarios.get(cell.scenario)
         if loaded is None:
@@ -84,7 +84,7 @@ class ScenarioBenchmark:
         return found
 
     def basis(self, cell: Cell, checkout: Checkout) -> str:
-        """protocols.Benchmark."""
+        """runs.benchmark.Benchmark."""
         loaded = checkout.scenario(cell.scenario)
         commit = checkout.repository(loaded).commit
         asked = [loaded.scenario.model_dump(mode="json"), loaded.rubric.model_dump(mode="json")]
@@ -93,7 +93,7 @@ class ScenarioBenchmark:
     def score(
         self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
     ) -> Scorecard:
-        """protocols.Benchmark."""
+        """runs.benchmark.Benchmark."""
         loaded = checkout.scenario(cell.scenario)
         return score_cell(
             iter_transcript(transcript),

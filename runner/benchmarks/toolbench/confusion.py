@@ -20,9 +20,6 @@ from runner.benchmarks.toolbench.tasks import Task, fold_server
 from runner.scoring.statistics import bootstrap_interval, mean
 from runner.support.errors import FairtrialError
 
-NO_TOOL = ""
-"""Taken: the model called nothing in the tool's place."""
-
 
 def confusion_of(
     label: str, tasks: Iterable[Task], results: Iterable[TaskResult], servers: Sequence[str] = ()

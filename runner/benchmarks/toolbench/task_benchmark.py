@@ -1,4 +1,4 @@
-"""protocols.Benchmark for tasks: one task, one arm, one model, one trial is a cell.
+"""runs.benchmark.Benchmark for tasks: one task, one arm, one model, one trial is a cell.
 
 An arm is the tools as they are published, or a variant of them. There is no container, no workspace
 and no judge: a cell's scores are of its calls alone, and are made by scoring.py.
@@ -88,7 +88,7 @@ def open_for_tasks(name: str, settings: ModelSettings) -> Model:
 
 
 class Toolbench(WithoutScorecard):
-    """protocols.Benchmark."""
+    """runs.benchmark.Benchmark."""
 
     noun = "task"
     verb = BENCHMARK
@@ -114,7 +114,7 @@ class Toolbench(WithoutScorecard):
         return tuple(f"{task.id} offers no tool" for task in tasks.tasks.values() if not task.tools)
 
     async def run(self, attempt: Attempt) -> Outcome:
-        """protocols.Benchmark."""
+        """runs.benchmark.Benchmark."""
         tasks = _tasks_of(attempt.prepared)
         task = tasks.shown(attempt.cell.scenario, attempt.cell.server)
         model = open_for_tasks(attempt.cell.model, attempt.prepared.models)

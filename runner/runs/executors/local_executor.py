@@ -18,7 +18,7 @@ from runner.support.errors import FairtrialError, SpendingCap
 
 
 class LocalExecutor:
-    """protocols.Executor."""
+    """runs.executors.Executor."""
 
     def __init__(self, *, jobs: int) -> None:
         """`jobs`: blocks at a time. More than one makes their seconds noisier."""

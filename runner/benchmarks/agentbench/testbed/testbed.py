@@ -101,21 +101,6 @@ async def open_cell(
         yield router
 
 
-@asynccontextmanager
-async def open_testbed_cell(
-    checkout: Checkout, names: Sequence[str], *, note: WriteNote = lambda _: None
-) -> AsyncIterator[Router]:
-    """A cell with these servers, installed first if they are not, all of them required.
-
-    Raises FairtrialError if one is unknown or cannot be installed, ServerError if one does not
-    start.
-    """
-    # In a thread: installing may take minutes, for which every other cell would wait.
-    spec = await asyncio.to_thread(Testbed(checkout).cell, names, required=names)
-    async with open_cell(checkout.engine, spec, note=note) as router:
-        yield router
-
-
 # --- what is there ------------------------------------------------------------------------------
 
 
