@@ -80,7 +80,7 @@ class ScenarioEstimate(Record):
     def _detectable(self) -> str:
         basis = "assumed" if self.sd_is_assumed else "as in earlier runs"
         if self.smallest_difference is None:
-            least = statistics.MIN_SCENARIOS
+            least = statistics.least_clusters()
             return f"no difference could be told from a coin: {least} scenarios are the least"
         return (
             f"smallest difference in fairness it would find 4 times in 5: "
@@ -271,6 +271,8 @@ def _differences(run: LoadedRun, model: str) -> Iterator[list[float]]:
         fairness[arm] = values(own, whole_fairness)
     for arm in arms:
         if arm != "shell" and "shell" in fairness:
-            differences = statistics.paired_differences(fairness["shell"], fairness[arm])
+            differences = statistics.scenario_means(
+                statistics.trial_differences(fairness["shell"], fairness[arm])
+            )
             if len(differences) >= FEWEST_DIFFERENCES:
                 yield list(differences.values())
