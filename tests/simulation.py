@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from multiprocessing import get_context
 from typing import Any
@@ -27,26 +27,16 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from runner.records import (
-    Cell,
-    CellResult,
-    Gate,
-    MustCite,
-    Plan,
-    PypiSource,
-    Scenario,
-    Scorecard,
-    ServerSpec,
-    Step,
-)
-from runner.records.run_store import LoadedCell, LoadedRun
+from runner.records import Gate, MustCite, PypiSource, Scenario, Score, ServerSpec, Step
+from runner.records.run_store import LoadedRun
 from runner.report.build_report import build_report
-from runner.report.clusters import Topic, topics_of
+from runner.report.clusters import topics_of
 from runner.report.comparison import Comparisons
 from runner.report.records import Delta
-from runner.report.view import view_of
+from runner.report.view import RunView, view_of
+from runner.runs.plan import margin_of
 from runner.scoring import statistics
-from tests.report.loaded import cell, loaded, result, scenario, scored, scorecard, server
+from tests.report.loaded import cell, loaded, measured, scenario, server
 
 SEED = 28
 RUNS = 2_000
@@ -101,29 +91,28 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
-    """The records of a design's run; only its fairness is drawn."""
+    """A design's run, of which only the fairness is drawn."""
 
-    plan: Plan
-    cells: tuple[tuple[Cell, CellResult, Scorecard], ...]
+    run: LoadedRun
     scenarios: Mapping[str, Scenario]
     servers: Mapping[str, ServerSpec]
 
     @cached_property
-    def topics(self) -> Mapping[str, Topic]:
-        return topics_of(self.scenarios)
+    def view(self) -> RunView:
+        """Of any drawing: it looks at fingerprints and outcomes, and at no score."""
+        return view_of(self.run, topics_of(self.scenarios))
 
-    def run(self, fairness: Figures) -> LoadedRun:
+    @cached_property
+    def _scores(self) -> tuple[Score, ...]:
+        cards = [one.scorecard for one in self.run.cells]
+        return tuple(card.fairness.score for card in cards if card)
+
+    def draw(self, fairness: Figures) -> None:
         """`fairness`: (arms, repositories, scenarios, trials)."""
         values = np.clip(fairness, 0.0, 1.0).ravel().tolist()
-        return LoadedRun(plan=self.plan, cells=tuple(map(_loaded, self.cells, values)))
-
-
-def _loaded(made: tuple[Cell, CellResult, Scorecard], value: float) -> LoadedCell:
-    of, ended, card = made
-    # Copied, not made anew: that would validate a whole scorecard for one figure.
-    fairness = card.fairness.model_copy(update={"score": scored(value)})
-    card = card.model_copy(update={"fairness": fairness})
-    return LoadedCell(cell=of, result=ended, attempts=1, scorecard=card)
+        for score, value in zip(self._scores, values, strict=True):
+            # In place: records made anew for each of 250,000 runs would take an hour.
+            object.__setattr__(score, "value", value)
 
 
 @lru_cache(maxsize=4)
@@ -132,12 +121,10 @@ def template_of(design: Design) -> Template:
     arms = ["shell", *(f"server-{number + 1}" for number in range(design.servers))]
     trials = range(1, design.trials + 1)
     cells = [cell(*at) for arm in arms for at in itertools.product(scenarios, [arm], trials)]
-    made = tuple((of, result(of), scorecard(of, LEVEL)) for of in cells)
-    plan = loaded([LoadedCell(cell=of, result=None, attempts=0) for of in cells]).plan
-    study = plan.study.model_copy(update={"margin": design.margin}) if plan.study else None
+    run = loaded([measured(of, LEVEL) for of in cells])
+    study = run.plan.study.model_copy(update={"margin": design.margin}) if run.plan.study else None
     return Template(
-        plan=plan.model_copy(update={"study": study}),
-        cells=made,
+        run=replace(run, plan=run.plan.model_copy(update={"study": study})),
         scenarios=scenarios,
         servers={name: server(name) for name in arms[1:]},
     )
@@ -158,16 +145,11 @@ class Seen:
     """What a report says of a run."""
 
     template: Template
-    run: LoadedRun
 
     @cached_property
     def compared(self) -> Comparisons:
-        study = self.template.plan.study
-        return Comparisons(
-            view=view_of(self.run, self.template.topics),
-            standing="ranks",
-            margin=study.margin if study else None,
-        )
+        made = self.template
+        return Comparisons(view=made.view, standing="ranks", margin=margin_of(made.run.plan))
 
     @cached_property
     def deltas(self) -> tuple[Delta, ...]:
@@ -182,7 +164,7 @@ class Seen:
     def check_report(self) -> None:
         """Raises AssertionError if the whole report says anything else."""
         made = self.template
-        report = build_report(self.run, made.scenarios, made.servers, gate=GATE)
+        report = build_report(made.run, made.scenarios, made.servers, gate=GATE)
         assert tuple(arm.delta for arm in report.arms[1:]) == self.deltas
         assert tuple(pair.delta for pair in report.between) == self.pairs
 
@@ -567,7 +549,8 @@ def count_chunk(chunk: Chunk) -> tuple[Chunk, list[int]]:
     template = template_of(case.design)
     yes = [0] * len(case.questions)
     for number, fairness in enumerate(case.draw(dice, case.design, chunk.runs)):
-        seen = Seen(template=template, run=template.run(fairness))
+        template.draw(fairness)
+        seen = Seen(template=template)
         for place, question in enumerate(case.questions):
             yes[place] += question.holds(seen)
         if number == 0:
