@@ -14,7 +14,7 @@ import math
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from multiprocessing import get_context
@@ -536,8 +536,11 @@ class Chunk:
     runs: int
 
 
-def chunks_of(row: str, runs: int) -> Iterator[Chunk]:
-    for place, _ in enumerate(ROWS[row].cases()):
+def chunks_of(row: str, runs: int, columns: Collection[str] = ()) -> Iterator[Chunk]:
+    """Of the cases in these columns; in all, if none is named."""
+    for place, case in enumerate(ROWS[row].cases()):
+        if columns and case.column not in columns:
+            continue
         for number, start in enumerate(range(0, runs, CHUNK)):
             yield Chunk(row=row, place=place, number=number, runs=min(CHUNK, runs - start))
 
@@ -559,10 +562,15 @@ def count_chunk(chunk: Chunk) -> tuple[Chunk, list[int]]:
 
 
 def simulate(
-    rows: Iterable[str], runs: int, *, workers: int = 1, progress: Progress | None = None
+    rows: Iterable[str],
+    runs: int,
+    *,
+    columns: Collection[str] = (),
+    workers: int = 1,
+    progress: Progress | None = None,
 ) -> list[Counted]:
     """Every figure of these rows. The same for any number of workers."""
-    chunks = [chunk for row in rows for chunk in chunks_of(row, runs)]
+    chunks = [chunk for row in rows for chunk in chunks_of(row, runs, columns)]
     task = progress.add_task("simulated", total=len(chunks)) if progress else None
     totals: dict[tuple[str, int], Counter[int]] = {}
     for chunk, yes in _counted_by(workers, chunks):
