@@ -111,7 +111,7 @@ def test_no_cell_gains_by_what_the_one_before_has_asked(small: Path) -> None:
     with served([name], settings, os.environ, nobody) as up:
         first = turn_of(name, up, "Hello?", "Hello?")
         second = turn_of(name, up, "Hello?", "Hello?")
-        beside = replace(up, local=replace(up.local, one_at_a_time=False))
+        beside = replace(up, local=replace(up.local, jobs=2))
         third = turn_of(name, beside, "Hello?", "Hello?")
     assert [counted(turn) for turn in first] == [counted(turn) for turn in second]
     assert [turn.cache_read_tokens > 0 for turn in first] == [False, True]
