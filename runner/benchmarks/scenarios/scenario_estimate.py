@@ -227,7 +227,8 @@ def _effort(cell: LoadedCell) -> Effort | None:
 
 
 def _tokens(effort: Effort) -> int:
-    return effort.input_tokens + effort.output_tokens
+    # A scorecard of an earlier version has what was billed, which is near enough for a guess.
+    return effort.new_tokens or effort.input_tokens + effort.output_tokens
 
 
 # --- earlier runs ---------------------------------------------------------------------------
