@@ -197,7 +197,7 @@ def _ceiling(
 
 
 def _ceiling_usd(spending: Spending, price: Price, budget: Budget) -> float:
-    """Every token at the dearest price, and all of them read again with every call."""
+    """Every token at the dearest price, and all read again, by a cache, with every call."""
     dearest = max(price.input, price.cache_write, price.output)
     read_again = budget.tokens * budget.actions * price.cache_read
     dollars = (budget.tokens * dearest + read_again) / 1_000_000
