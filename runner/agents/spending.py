@@ -112,7 +112,7 @@ class Account:
         spent_usd: float = 0.0,
         told: Callable[[int, float], None] = lambda _tokens, _usd: None,
     ) -> None:
-        """`told` gets the tokens and dollars of each turn."""
+        """`told` gets the new tokens and dollars of each turn."""
         self.cap_usd = cap_usd
         self.spent_usd = spent_usd
         self._told = told

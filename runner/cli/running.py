@@ -166,7 +166,7 @@ def open_models(words: RunWords) -> Models:
 
     names, files = locate_weights(words.models, tell)
     settings = model_settings(words.turns)
-    local = replace(settings.local, files=files, one_at_a_time=words.jobs == 1)
+    local = replace(settings.local, files=files, jobs=words.jobs)
     settings = replace(settings, local=local, slots=ApiSlots(words.study.api_jobs))
     for name in names:
         # A wrong name or no key must not cost the minutes that images and volumes take.

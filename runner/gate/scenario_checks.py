@@ -284,6 +284,7 @@ def _score(
     effort = Effort(
         input_tokens=0,
         output_tokens=0,
+        new_tokens=0,
         agent_sec=0,
         backoff_sec=0,
         actions=0,

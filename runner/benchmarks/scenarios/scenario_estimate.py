@@ -197,7 +197,7 @@ def _ceiling(
 
 
 def _ceiling_usd(spending: Spending, price: Price, budget: Budget) -> float:
-    """Every token at the dearest price, and all of them read again with every call."""
+    """Every token at the dearest price, and all read again, by a cache, with every call."""
     dearest = max(price.input, price.cache_write, price.output)
     read_again = budget.tokens * budget.actions * price.cache_read
     dollars = (budget.tokens * dearest + read_again) / 1_000_000
@@ -227,7 +227,8 @@ def _effort(cell: LoadedCell) -> Effort | None:
 
 
 def _tokens(effort: Effort) -> int:
-    return effort.input_tokens + effort.output_tokens
+    # A scorecard of an earlier version has what was billed, which is near enough for a guess.
+    return effort.new_tokens or effort.input_tokens + effort.output_tokens
 
 
 # --- earlier runs ---------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class Verb(Request):
     label: str = said("--label NAME", "what files call a path's code", "")
     language: str = said("--language NAME", "such as python", required=True)
     id: str = said("--id NAME", "default: the file's name", "")
-    tokens: int | None = said("--tokens N", "the budget's ceiling", None)
+    tokens: int | None = said("--tokens N", "the budget's ceiling, in new tokens", None)
     wall_sec: int | None = said("--wall-sec N", "the budget's ceiling", None)
     json: bool = options.as_json()
 

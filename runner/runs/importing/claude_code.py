@@ -115,6 +115,11 @@ def _is_of_subagent(line: TranscriptLine) -> bool:
     return bool(line.get("isSidechain") or line.get("parent_tool_use_id"))
 
 
+def _subagent_of(line: TranscriptLine) -> str:
+    """Versions differ in how they tell subagents apart; some do not."""
+    return _text(line.get("parent_tool_use_id")) or _text(line.get("agentId")) or "subagent"
+
+
 # --- one line after the other ---------------------------------------------------------------
 
 
@@ -166,7 +171,7 @@ class ClaudeCodeReader:
         of_subagent = _is_of_subagent(line)
         match line.get("type"):
             case "assistant" if of_subagent:
-                yield from self._subagent(self._message(line))
+                yield from self._subagent(self._message(line), _subagent_of(line))
             case "user" if of_subagent:
                 yield from self._tool_results(self._blocks(self._message(line)))
             case "assistant":
@@ -236,7 +241,7 @@ class ClaudeCodeReader:
             self._tokens.add(usage, of_subagent=False)
             self._pending = usage
 
-    def _subagent(self, message: TranscriptLine) -> Iterator[Event]:
+    def _subagent(self, message: TranscriptLine, name: str) -> Iterator[Event]:
         for block in self._blocks(message):
             if block.get("type") == "tool_use":
                 yield self._tool_call(block)
@@ -244,7 +249,7 @@ class ClaudeCodeReader:
         if usage is not None:
             self.counts[_SUBAGENTS] += 1
             self._tokens.add(usage, of_subagent=True)
-            yield usage
+            yield usage.model_copy(update={"subagent": name})
 
     def _new_usage(self, message: TranscriptLine) -> Usage | None:
         """A message's, at its first line."""
