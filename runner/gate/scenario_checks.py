@@ -188,7 +188,9 @@ def _scores(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> Iterator[
             plain = score([thinned(text, DROPPED_ONE_IN) for text in loaded.reference])
             lies = [moved(text, LIE_LINES) for text in loaded.reference]
             lied = _score(loaded, lies, files, _Believer(reference.verdict), Path(cache))
-            yield from _lie_loses(loaded.scenario.id, worth(reference), worth(plain), worth(lied))
+            if _is_moved(reference, lied):
+                figures = worth(reference), worth(plain), worth(lied)
+                yield from _lie_loses(loaded.scenario.id, *figures)
 
 
 def _reference_passes(where: str, reference: Fairness) -> Iterator[Problem]:
@@ -232,6 +234,13 @@ class _Believer:
 
     def judge(self, *_: Any, **__: Any) -> Verdict:
         return self._verdict
+
+
+def _is_moved(reference: Fairness, lied: Fairness) -> bool:
+    """False if many lines are written in a form that stays as it is: that would be no lie."""
+    before = {(one.path, one.start) for one in reference.citations if one.start is not None}
+    after = {(one.path, one.start) for one in lied.citations}
+    return len(before & after) * 10 <= len(before)
 
 
 def _lie_loses(where: str, reference: float, plain: float, lied: float) -> Iterator[Problem]:
