@@ -57,7 +57,7 @@ none, 79 of them beside one true symbol would be a score of 1.0."""
 TRUST_IN_FULL = 0.7
 """Quality counts in full from here: 41 of 42 answers as written, all nine references."""
 NO_TRUST = 0.4
-"""It counts for nothing up to here: two thirds of those answers with every line moved by 20."""
+"""It counts for nothing up to here: three in five of those with every line moved by 20."""
 FEWEST_TESTED = 5.0
 """Weight of citations that an answer is judged by. One that fails may be misread by us."""
 
