@@ -397,12 +397,9 @@ def test_one_that_only_errs_may_write_the_folder_that_is_called_after_it(bench: 
     assert bench.way("own-silent", BARE).canary is None
 
 
-def test_one_that_waits_at_a_port_is_asked_for_stdio_first(bench: Bench) -> None:
+def test_one_that_waits_at_a_port_is_heard_and_started_in_no_other_way(bench: Bench) -> None:
     found = bench.way("http-first")
-    assert found.canary is not None
-    assert found.launch.args == ("--transport", "stdio")
-    # Another way that a person fixed is not left for it.
-    assert bench.way("http-first", BARE).listens
+    assert (found.launch.args, found.listens, found.is_hopeless) == ((), True, True)
 
 
 def test_one_whose_tools_fail_inside_a_package_is_told_from_one_that_shows_nothing(

@@ -144,13 +144,6 @@ REPOSITORY: Remedy[Callable[[OnboardingState, StartAttempt], bool]] = Remedy(
     hits=1,
     find=repository_choice.choose_by_failing,
 )
-STDIO: Way = Remedy(
-    name="stdio for a port",
-    answers="it says that it listens at a port",
-    does="asks it for stdio, as its README or as is usual",
-    hits=RECORDED,
-    find=ways.over_stdio_instead,
-)
 WAYS: tuple[Way, ...] = (
     Remedy(
         name="its help",
@@ -271,7 +264,6 @@ REMEDIES: tuple[Remedy[Any], ...] = (
     *INSTALLS,
     FOLDER,
     PROGRAM_FIRST,
-    STDIO,
     *WAYS,
     *TOLD,
     *LAST,

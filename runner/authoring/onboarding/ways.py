@@ -13,7 +13,6 @@ from runner.authoring.onboarding.launches import (
     launches_in_help,
     launches_with,
 )
-from runner.authoring.onboarding.over_http import over_stdio
 from runner.authoring.onboarding.programs import commands_named, says_unbuilt
 
 if TYPE_CHECKING:
@@ -38,10 +37,6 @@ def programs_first(ground: SearchContext, attempt: StartAttempt) -> list[str]:
     shown = ground.programs if any(map(says_unbuilt, said)) else ()
     commands = dict.fromkeys([*commands_named(said, ground.names), *shown])
     return [one for one in commands if (one, attempt.writable) not in ground.failed]
-
-
-def over_stdio_instead(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    return over_stdio(ground.ways) if attempt.listens and not attempt.started else []
 
 
 def by_its_help(ground: SearchContext, _: StartAttempt) -> list[Launch]:
