@@ -243,9 +243,7 @@ def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
     assert replace(told, said="").is_hopeless
 
 
-def test_a_command_that_wants_a_command_of_its_own_is_given_the_one_that_serves() -> None:
-    said = "usage: tool mcp [-h] {install,serve} ...\ntool mcp: error: action is required\n"
-    assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "serve")]
+def test_a_usage_without_a_command_that_serves_names_no_way_to_start() -> None:
     assert launches_in_help("usage: tool [-h] {index,show}\n") == []
     assert launches_in_help("It takes {serve} as usage: of a word.\n") == []
 
@@ -329,12 +327,6 @@ def test_words_in_boxes_and_in_colours_are_read_and_of_a_help_only_what_complain
 
 def test_commands_in_a_box_are_found_those_that_say_they_serve_first() -> None:
     assert [way.args for way in launches_in_help(BOXES)] == [("host",), ("serve",)]
-
-
-def test_a_command_below_a_command_stands_behind_it_if_the_usage_says_so() -> None:
-    said = "Usage: tool mcp [OPTIONS] COMMAND\n\nCommands:\n  start  Start it.\n"
-    assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "start")]
-    assert [way.args for way in launches_in_help(said, ("--mcp",))] == [("start",)]
 
 
 def test_variables_that_hold_a_project_are_known_by_their_names() -> None:

@@ -177,21 +177,17 @@ def launches_with(variables: Iterable[str], launch: Launch, why: str) -> list[La
     return [Launch(args=launch.args, env=env, why=why) for env in sets]
 
 
-def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
-    """Options that take a project's folder, and commands that serve.
-
-    `behind`: the words it was started with when it said this; they stay if the usage names them.
-    """
+def launches_in_help(text: str) -> list[Launch]:
+    """Options that take a project's folder, and commands that serve."""
     text = without_terminal_codes(text)
     flags = []
     for option in _OPTION.finditer(text):
         if not _NOT_A_PROJECT.search(option["flag"]):
             flags.append(option["flag"])
-    kept = behind if behind and _usage_names(text, behind) else ()
     why = "its own usage names it"
     ways = [(flag, "{workspace}") for flag in dict.fromkeys(flags)]
     commands = [(word,) for word in _commands_in(text)]
-    return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
+    return [Launch(args=words, why=why) for words in [*commands, *ways]][:4]
 
 
 def _commands_in(text: str) -> list[str]:
@@ -205,9 +201,3 @@ def _commands_in(text: str) -> list[str]:
     choices = [word for found in _CHOICES.finditer(text) for word in found["words"].split(",")]
     offered = [word for word in choices if re.fullmatch(_SERVING, word)]
     return [it for it in dict.fromkeys([*told, *called, *offered]) if it not in NO_START]
-
-
-def _usage_names(text: str, words: Sequence[str]) -> bool:
-    """`Usage: tool mcp [OPTIONS] COMMAND` is said of `tool mcp`."""
-    usage = re.search(r"usage:([^\n]*)", text, re.IGNORECASE)
-    return usage is not None and all(word in usage[1].split() for word in words)

@@ -180,13 +180,6 @@ WAYS: tuple[Way, ...] = (
         hits=1,
         find=ways.with_variables,
     ),
-    Remedy(
-        name="its usage",
-        answers="it ends with its usage",
-        does="starts it with a command or an option for a folder that stands there",
-        hits=RECORDED,
-        find=ways.as_it_says,
-    ),
 )
 TOLD: tuple[Telling, ...] = (
     Remedy(

@@ -66,7 +66,3 @@ def with_variables(ground: SearchContext, attempt: StartAttempt) -> list[Launch]
         return launches_with(ground.variables, attempt.launch, "its README names the variable")
     named = variables_in(attempt.said)
     return launches_with(named, attempt.launch, "it names the variable")
-
-
-def as_it_says(_: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    return [] if attempt.started else launches_in_help(attempt.said, attempt.launch.args)
