@@ -18,7 +18,6 @@ from runner.authoring.onboarding.launches import (
     SHOWN,
     Launch,
     launches,
-    launches_if_denied,
     launches_in_help,
     secrets_in,
 )
@@ -258,12 +257,6 @@ def test_a_flag_and_its_value_in_one_pair_of_quotes_are_two_words() -> None:
     readme = '{"command": "npx", "args": ["-y", "tool@latest", "--roots /your/code"]}'
     ways = [way.args for way in launches(readme, ["tool"])]
     assert ways[1] == ("--roots", "{workspace}")
-
-
-def test_only_one_that_calls_our_folder_closed_is_asked_to_open_it() -> None:
-    ways = launches_if_denied(["Access denied to path: /workspace"])
-    assert ("--allow", "{workspace}") in [way.args for way in ways]
-    assert launches_if_denied(["no such symbol", "the index is empty"]) == []
 
 
 def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_misled() -> None:

@@ -168,17 +168,13 @@ def test_a_server_that_wants_the_folder_as_its_argument_gets_it(bench: Bench) ->
     assert (found.launch.args, found.canary is not None) == (("{workspace}",), True)
 
 
-def test_a_server_that_calls_our_folder_closed_is_asked_to_open_it(bench: Bench) -> None:
-    found = bench.way("closed")
-    assert (found.launch.args, found.canary is not None) == (("--allow", "{workspace}"), True)
-
-
-def test_what_a_readme_shows_is_tried_before_what_a_closed_folder_may_want(bench: Bench) -> None:
+def test_what_a_readme_shows_is_tried_before_a_variable_that_it_names(bench: Bench) -> None:
     shown = Launch(args=("{workspace}",), why=SHOWN)
-    found = bench.way("closed", BARE, shown, fixed=False)
+    about = {"variables": ("ACME_VAULT_DIR",)}
+    found = bench.way("vault", BARE, shown, fixed=False, about=about)
     starts = [line.split(":")[0].strip() for line in bench.said if "; none of " in line]
     assert starts[-2:] == [str(BARE), str(shown)]
-    assert found.launch.args == ("--allow", "{workspace}")
+    assert found.launch.env == {"ACME_VAULT_DIR": "{workspace}"}
 
 
 def test_a_server_that_must_index_first_is_told_to_and_the_call_becomes_its_warm_up(

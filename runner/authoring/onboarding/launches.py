@@ -155,22 +155,6 @@ _STARTS = re.compile(r"\b(?:start|run|serve|launch|expose|server)", re.IGNORECAS
 _CONFIGURES = re.compile(r"\b(?:config|install|set ?up|setup|add|remov|regist|list|generat|wire)")
 
 
-_DENIED = re.compile(
-    r"access (?:is )?denied|(?:not|isn't) (?:an? )?allowed|outside (?:of )?(?:the |any )?"
-    r"(?:allowed|permitted|configured|workspace|project|root)|no allowed director|allowlist",
-    re.IGNORECASE,
-)
-
-
-def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
-    """Options that open a folder, for one that says that ours is closed to it."""
-    if not any(map(_DENIED.search, errors)):
-        return []
-    why = "it says that our folder is not allowed"
-    flags = ("--allow", "--allowed-directories", "--allow-dir", "--allowed-paths")
-    return [Launch(args=(flag, "{workspace}"), why=why) for flag in flags]
-
-
 def launches_with(variables: Iterable[str], launch: Launch, why: str) -> list[Launch]:
     """The same, with our folder in a variable of the server's."""
     sets = [{**launch.env, name: "{workspace}"} for name in variables if name not in launch.env]

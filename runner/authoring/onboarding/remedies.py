@@ -167,13 +167,6 @@ WAYS: tuple[Way, ...] = (
         find=ways.on_a_copy,
     ),
     Remedy(
-        name="an open folder",
-        answers="a tool says that our folder is not allowed",
-        does="starts it with the usual options that allow one",
-        hits=RECORDED,
-        find=ways.opened,
-    ),
-    Remedy(
         name="a variable",
         answers="its README or its complaint names one that holds a project",
         does="starts it with our folder in that",

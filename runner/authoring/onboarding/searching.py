@@ -108,7 +108,7 @@ def _in_order(
 ) -> list[Launch]:
     """What a complaint asks for comes next; before it, to one that starts, what its author shows.
 
-    A guessed `--allow` in front of the folder may be taken for a folder too.
+    A guessed `--root` in front of the folder may be taken for a folder too.
     """
     shown = [way for way in left if attempt.started and way.why == SHOWN]
     if attempt.started and not attempt.search.calls:

@@ -9,7 +9,6 @@ from runner.authoring.onboarding.command_words import variables_in
 from runner.authoring.onboarding.copying import REFUSED, packages_written, started_on_copy
 from runner.authoring.onboarding.launches import (
     Launch,
-    launches_if_denied,
     launches_in_help,
     launches_with,
 )
@@ -55,10 +54,6 @@ def on_a_copy(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
     # In an image there may be no Python to put between.
     is_refused = attempt.writes_where_it_is or attempt.is_refused
     return [started_on_copy(attempt.launch)] if is_refused and ground.volume is not None else []
-
-
-def opened(_: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    return launches_if_denied(attempt.search.errors_of.values()) if attempt.started else []
 
 
 def with_variables(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
