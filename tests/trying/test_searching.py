@@ -527,15 +527,6 @@ def test_a_second_program_is_run_for_a_tool_that_finds_where_the_first_lets_anot
     assert bench.proven("two-steps", found, env=path).canary_passed
 
 
-def test_a_tool_that_may_set_something_up_and_answers_by_itself_is_looked_at(
-    bench: Bench,
-) -> None:
-    found = bench.way("scan", BARE)
-    assert found.canary is not None
-    assert found.canary.call.tool == "scan_todos"
-    assert bench.proven("scan", found).canary_passed
-
-
 def test_where_all_tools_are_said_to_write_those_named_to_read_are_asked_all_the_same(
     bench: Bench,
 ) -> None:

@@ -203,13 +203,6 @@ TOLD: tuple[Telling, ...] = (
         hits=RECORDED,
         find=SettingUp.run_shown,
     ),
-    Remedy(
-        name="what sets up, itself",
-        answers="nothing shows but perhaps the tools that set up",
-        does="looks for a health probe among those",
-        hits=RECORDED,
-        find=SettingUp.ask_what_sets_up,
-    ),
 )
 """Where nothing shows."""
 LAST: tuple[Telling, ...] = (

@@ -96,10 +96,6 @@ class SettingUp:
         # What failed may have left what it needs.
         return await self.look() if canary is None and self.search.failed else canary
 
-    async def ask_what_sets_up(self) -> FoundCanary | None:
-        """`scan_todos` may be all there is, and answers itself."""
-        return await self.look(for_setup(self.session.tools))
-
     async def ask_about_notes(self) -> FoundCanary | None:
         notes, search = self.ground.notes, self.search
         if not notes:
@@ -147,7 +143,7 @@ class SettingUp:
 
     # --- what they do ---------------------------------------------------------------------------
 
-    async def look(self, tools: Sequence[mcp_types.Tool] | None = None) -> FoundCanary | None:
+    async def look(self) -> FoundCanary | None:
         """Once whole; after that, what it was told shows in fewer calls or not at all."""
         ground, search = self.ground, self.search
         share = 1 + bool(search.calls)
@@ -158,7 +154,6 @@ class SettingUp:
             search,
             most=MOST_CALLS // share,
             most_sec=SEARCH_SEC / share,
-            tools=tools,
         )
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:
