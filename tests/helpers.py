@@ -19,6 +19,7 @@ from runner.agents.tools import Toolbox
 from runner.agents.usage import UsageTotals
 from runner.protocols import Call, Message, Model, ShellResult, ToolSpec, Turn
 from runner.records import Budget, Cell, Event, GitSource, Limits, Outcome, Scenario, Step
+from runner.runs.importing.claude_code import events_in, json_objects
 from runner.sandbox.container import Container, ContainerSpec, open_container
 
 COMMIT = "1" * 40
@@ -32,6 +33,10 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain until {what}"
         time.sleep(0.05)
+
+
+def claude_code_events(path: Path) -> list[Event]:
+    return list(events_in(json_objects(path.read_text(encoding="utf-8"))))
 
 
 # --- shells -------------------------------------------------------------------------------------
