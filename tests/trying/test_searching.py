@@ -49,7 +49,6 @@ FILES = {
     "half": BROUGHT_HALF,
     "after": BROUGHT_AFTER,
     "python/bin/tool": BROUGHT_PYTHON,
-    "python/inner_package/__init__.py": "# nothing\n",
 }
 
 
@@ -428,15 +427,6 @@ def test_one_that_insists_on_writing_beside_the_code_works_on_a_copy_that_nobody
     assert made.shell is not None and "own_copy.py" in made.shell
     assert bench.proven("beside", found).canary_passed
     assert bench.way("beside", BARE).canary is None
-
-
-def test_one_that_writes_into_its_own_package_gets_a_copy_of_that(bench: Bench) -> None:
-    path = {"PYTHONPATH": "{install}/python"}
-    found = bench.way("own-package", env=path)
-    assert found.canary is not None
-    assert (found.launch.own_package, found.launch.copied) == ("inner_package", False)
-    assert bench.proven("own-package", found, env=path).canary_passed
-    assert bench.way("own-package", BARE, env=path).canary is None
 
 
 def test_stray_lines_and_refused_network_are_counted_and_do_no_harm(bench: Bench) -> None:

@@ -41,8 +41,6 @@ class Launch:
     env: dict[str, str] = field(default_factory=dict)
     copied: bool = False
     """On a copy of the repository, which it may write."""
-    own_package: str = ""
-    """A package of Python's that it gets a copy of, which it may write."""
     why: str
     """Where it comes from, for the person."""
 

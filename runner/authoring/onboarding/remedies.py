@@ -153,13 +153,6 @@ WAYS: tuple[Way, ...] = (
         find=ways.by_its_help,
     ),
     Remedy(
-        name="a copy of its package",
-        answers="a write into its own package is refused",
-        does="gives it a copy of that package",
-        hits=RECORDED,
-        find=ways.with_own_package,
-    ),
-    Remedy(
         name="a copy of the repository",
         answers="a file where it is started is refused, or a folder that is not its own",
         does="starts it on a copy whose paths are told as the repository's",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding.command_words import variables_in
-from runner.authoring.onboarding.copying import REFUSED, packages_written, started_on_copy
+from runner.authoring.onboarding.copying import REFUSED, started_on_copy
 from runner.authoring.onboarding.launches import (
     Launch,
     launches_in_help,
@@ -40,14 +39,6 @@ def programs_first(ground: SearchContext, attempt: StartAttempt) -> list[str]:
 
 def by_its_help(ground: SearchContext, _: StartAttempt) -> list[Launch]:
     return launches_in_help(ground.help_text or "")
-
-
-def with_own_package(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    if attempt.launch.own_package or ground.volume is None:
-        return []
-    why = "it writes into its own package"
-    written = packages_written([attempt.problem, attempt.stderr])[:1]
-    return [replace(attempt.launch, own_package=package, why=why) for package in written]
 
 
 def on_a_copy(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
