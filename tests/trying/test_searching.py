@@ -20,7 +20,7 @@ from runner.authoring.onboarding.launching import started_by
 from runner.authoring.onboarding.search_context import SearchContext
 from runner.authoring.onboarding.searching import find_way
 from runner.authoring.onboarding.start_attempt import StartAttempt
-from runner.authoring.onboarding.targets import TargetSymbol, symbols_of
+from runner.authoring.onboarding.targets import symbols_of
 from runner.catalog.checkout import Checkout
 from runner.records import Canary, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.runs.prepare import workspace
@@ -352,16 +352,6 @@ def test_a_folder_that_only_a_variable_can_name_is_named_by_it(bench: Bench) -> 
     found = bench.way("vault", BARE, fixed=False, about=about)
     assert found.canary is not None
     assert found.launch.env == {"ACME_VAULT_DIR": "{workspace}"}
-
-
-def test_a_server_that_reads_no_code_is_asked_about_prose(bench: Bench) -> None:
-    note = TargetSymbol(
-        name="test_it", path="tests/test_app.py", line=2, text="App().dispatch_all()", below=()
-    )
-    assert bench.way("prose", BARE).canary is None
-    found = bench.way("prose", BARE, about={"notes": (note,)})
-    assert found.canary is not None
-    assert found.canary.call.arguments["path"].endswith("tests/test_app.py")
 
 
 def test_what_it_says_has_to_be_run_is_not_if_it_did_not_bring_that(bench: Bench) -> None:

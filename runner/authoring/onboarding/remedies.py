@@ -200,13 +200,6 @@ TOLD: tuple[Telling, ...] = (
 """Where nothing shows."""
 LAST: tuple[Telling, ...] = (
     Remedy(
-        name="words of prose",
-        answers="no code shows",
-        does="asks about the repository's prose",
-        hits=RECORDED,
-        find=SettingUp.ask_about_notes,
-    ),
-    Remedy(
         name="waiting",
         answers="it says that it is busy, or was told something",
         does="looks again for a while",

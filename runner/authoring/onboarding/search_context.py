@@ -24,8 +24,6 @@ class SearchContext:
     volume: str | None
     """None for a server that is an image."""
     symbols: tuple[TargetSymbol, ...]
-    notes: tuple[TargetSymbol, ...] = ()
-    """Words of its prose, for one that reads no code."""
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""
     log: Log

@@ -37,7 +37,6 @@ from runner.sandbox.session import ServerSession
 from runner.servers.example_arguments import Target, arguments_for, said_of_itself
 from runner.servers.tool_answers import is_refusal, says_busy, says_no, values_in_answer
 
-CALLS_ABOUT_NOTES = 24
 _LONGER = (60.0, 60.0, 60.0)
 """Seconds to wait after those of the ground."""
 _LAST_ANSWERS = 20
@@ -95,13 +94,6 @@ class SettingUp:
             canary = await self._after_its_programs(self.ground.programs, SHOWN)
         # What failed may have left what it needs.
         return await self.look() if canary is None and self.search.failed else canary
-
-    async def ask_about_notes(self) -> FoundCanary | None:
-        notes, search = self.ground.notes, self.search
-        if not notes:
-            return None
-        most = CALLS_ABOUT_NOTES
-        return await find_canary(self.session, notes, self.ground.paths, search, most=most)
 
     async def wait(self) -> FoundCanary | None:
         """Longer while it says itself that it is at it."""
