@@ -67,7 +67,6 @@ class CanarySearch:
 
     calls: int = 0
     errors: int = 0
-    last_error: str = ""
     errors_of: dict[str, str] = field(default_factory=dict)
     """Tool -> its last error."""
     ran: dict[str, Ran] = field(default_factory=dict)
@@ -129,7 +128,6 @@ class CanarySearch:
         self.seen.append(text)
         if result.is_error:
             self.errors += 1
-            self.last_error = result.text[:300]
             self.errors_of[tool] = result.text[:300]
 
 
