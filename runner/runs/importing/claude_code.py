@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from runner.records import (
@@ -27,7 +26,6 @@ from runner.records import (
     ToolResult,
     Usage,
 )
-from runner.support.errors import FairtrialError
 
 MAX_DEPTH = 50
 """Levels of a call's arguments: what is nested deeper could not be read back."""
@@ -46,20 +44,6 @@ _STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {
     "max_tokens": "max_tokens",
     "refusal": "refusal",
 }
-
-
-def read_claude_code(path: Path) -> tuple[Event, ...]:
-    """A Claude Code transcript as our events. Raises FairtrialError if it is none."""
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
-        raise FairtrialError(message, where=str(path), hint="give a transcript's path") from error
-    lines = list(json_objects(text))
-    if not text.lstrip().startswith(("{", "[")) or not lines or not is_claude_code(lines[0]):
-        hint = "record one with --output-format stream-json --verbose"
-        raise FairtrialError("not a transcript of Claude Code", where=str(path), hint=hint)
-    return tuple(events_in(lines))
 
 
 def is_claude_code(line: TranscriptLine) -> bool:
