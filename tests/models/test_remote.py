@@ -30,6 +30,8 @@ from tests.helpers import PATIENCE_SEC, LocalSandbox, scenario
 from tests.models.doubles import Events, streaming, web_page
 
 KEY = "sk-very-secret-0123456789"
+SOON_SEC = 0.02
+"""After which the double asks to be asked again; unasked it says a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +181,10 @@ def test_tools_that_were_left_out_are_noted_where_the_model_was_asked(llmock: LL
 def test_a_failure_that_passes_is_asked_again_and_is_no_work_of_the_agents(
     provided: Provided, status: int
 ) -> None:
-    provided.double.fail(status, times=3).reply("At last.")
+    provided.double.fail(status, times=3, retry_after=SOON_SEC).reply("At last.")
     turn = turn_of(provided.open())
     assert (turn.text, turn.retries, len(provided.double.requests)) == ("At last.", 3, 4)
-    assert turn.backoff_sec > 0.03
+    assert turn.backoff_sec > 3 * SOON_SEC
 
 
 @pytest.mark.parametrize(
@@ -191,13 +193,13 @@ def test_a_failure_that_passes_is_asked_again_and_is_no_work_of_the_agents(
 def test_a_rate_limit_that_speaks_of_money_is_a_rate_limit(
     provided: Provided, message: str
 ) -> None:
-    provided.double.fail(429, message=message).reply("Thank you.")
+    provided.double.fail(429, message=message, retry_after=SOON_SEC).reply("Thank you.")
     assert turn_of(provided.open()).text == "Thank you."
 
 
 @pytest.mark.parametrize("status", [429, 529])
 def test_a_failure_that_stays_is_the_providers(provided: Provided, status: int) -> None:
-    provided.double.fail(status, times=None)
+    provided.double.fail(status, times=None, retry_after=SOON_SEC)
     with pytest.raises(ProviderError, match=f"{status}.*4 attempts") as raised:
         turn_of(provided.open())
     assert not isinstance(raised.value, ProviderRefused), "the next cell may have more luck"
