@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from runner.records import Record
     from runner.report.grid import Table
 
-    class Estimate(Protocol):
+    class HasLines(Protocol):
         """What something would take, as a record."""
 
         def lines(self) -> Iterator[str]: ...
@@ -40,7 +40,7 @@ def show_json(value: Any) -> None:
     show(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def show_estimate(estimate: Estimate, *, as_json: bool) -> int:
+def show_estimate(estimate: HasLines, *, as_json: bool) -> int:
     if as_json:
         show_json(estimate.model_dump(mode="json"))
     else:

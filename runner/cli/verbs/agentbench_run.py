@@ -17,8 +17,8 @@ from runner.cli.verbs import agentbench_report
 if TYPE_CHECKING:
     from runner.agents.spending import Spending
     from runner.benchmarks.agentbench.queries import Query
+    from runner.benchmarks.estimate import Estimate
     from runner.catalog.checkout import Checkout
-    from runner.cli.output import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ class _QuerySubject(running.RunSubject):
             self.seed,
             models=models,
             trials=self.request.trials,
-            prices=spending.priced,
+            spending=spending,
         )
 
     def default_name(self, models: Sequence[str]) -> str:

@@ -59,6 +59,13 @@ class Verb(Request):
         1,
     )
     study: StudyOptions = group(StudyOptions)
+    detect: float = said(
+        "--detect F",
+        "a difference in fairness: --dry-run says how many more repositories, scenarios or trials "
+        "would find it (default: 0.05)",
+        0.05,
+        type=options.unit,
+    )
     executor: str = said("--executor NAME", "where cells run (default: local)", "local")
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the first screen")
@@ -109,6 +116,7 @@ class ScenarioSubject(running.RunSubject):
             trials=self.request.trials,
             jobs=self.request.jobs,
             spending=spending,
+            detect=self.request.detect,
         )
         return estimate_scenarios(asked, self.checkout.catalog, runs_of(self.request.root))
 
