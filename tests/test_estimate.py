@@ -20,10 +20,18 @@ from runner.benchmarks.scenarios.scenario_estimate import (
     ScenarioEstimate,
     estimate_scenarios,
 )
-from runner.benchmarks.scenarios.scenario_power import Power, ServerPower, spread_of
+from runner.benchmarks.scenarios.scenario_power import (
+    DifferenceSpread,
+    PlannedRun,
+    Power,
+    ServerPower,
+    spread_of,
+)
+from runner.benchmarks.scenarios.scenario_power import power_of as power_of_plan
 from runner.catalog.catalog import Catalog, load_catalog
 from runner.records import Canary, Price, PriceList
 from runner.records.run_store import LoadedCell, RunStore
+from runner.report.clusters import Clusters, ScenarioSubject
 from runner.scoring import statistics
 from tests.checkout import ROOT
 from tests.report.loaded import MODEL, cell, loaded, measured
@@ -299,3 +307,37 @@ def test_a_comparison_of_that_size_is_found_four_times_in_five() -> None:
     samples = generator.normal(size, sd, size=(20_000, n))
     found = np.mean(scipy_stats.ttest_1samp(samples, 0, axis=1).pvalue < 0.05)
     assert float(found) == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize(("repositories", "trials"), [(8, 1), (8, 4), (14, 2)])
+def test_the_planned_design_finds_its_printed_difference_four_times_in_five(
+    repositories: int, trials: int
+) -> None:
+    """As a report compares: over repositories, of three scenarios each, by Holm's first of two."""
+    import numpy as np
+
+    split = statistics.VarianceSplit(repository=0.004, scenario=0.006, trial=0.02)
+    topics = {
+        f"{repository}/{scenario}": ScenarioSubject(repository=str(repository))
+        for repository in range(repositories)
+        for scenario in range(3)
+    }
+    planned = PlannedRun(
+        clusters=Clusters(subjects=topics, comparisons=2),
+        measured={"one": list(topics), "other": list(topics)},
+        trials=trials,
+        cells=1,
+        usd=None,
+        usd_is_likely=False,
+    )
+    spread = DifferenceSpread(split=split, low=1.0, high=1.0, basis="known")
+    (server,) = power_of_plan(planned, spread, 0.05).servers
+    assert server.low is not None
+
+    draw = np.random.default_rng(11)
+    shape = (600, repositories, 3, trials)
+    between = draw.normal(0, 0.004**0.5, shape[:2])[:, :, None, None]
+    within = draw.normal(0, 0.006**0.5, shape[:3])[:, :, :, None]
+    runs = (server.low + between + within + draw.normal(0, 0.02**0.5, shape)).mean(axis=(2, 3))
+    found = [statistics.ClusterMean(figures=tuple(run)).p <= 0.025 for run in runs.tolist()]
+    assert sum(found) / len(found) == pytest.approx(0.8, abs=0.05)

@@ -27,7 +27,7 @@ from runner.records import (
 )
 from runner.records.run_store import LoadedRun, RunStore
 from runner.runs.spent import usage_of
-from runner.scoring.statistics import bootstrap_interval, mean
+from runner.scoring.statistics import ClusterMean, mean
 from runner.support.errors import FairtrialError
 
 if TYPE_CHECKING:
@@ -165,8 +165,7 @@ def rate_of(trials: Iterable[Sequence[float]]) -> Rate:
         return Rate(value=None)
     if set(shares) <= {0.0, 1.0}:
         low, high = wilson(round(sum(shares)), len(shares))
-    elif len(shares) > 1:
-        interval = bootstrap_interval(shares)
+    elif interval := ClusterMean(figures=tuple(shares)).interval():
         low, high = max(0.0, interval.low), min(1.0, interval.high)
     else:
         return Rate(value=shares[0])

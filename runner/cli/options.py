@@ -302,6 +302,13 @@ class StudyOptions:
         None,
         type=unit,
     )
+    margin: float | None = said(
+        "--margin F",
+        "the difference in fairness below which none matters, for `no worse` and `equivalent` "
+        "(default: 0.05)",
+        None,
+        type=unit,
+    )
     api_jobs: int | None = said(
         "--api-jobs N",
         "requests at a time at one provider, over all cells; waiting is no agent's time",

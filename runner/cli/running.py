@@ -209,6 +209,7 @@ def plan_cells(
         prices=prepared.spending.prices,
         seed=words.study.seed,
         pass_at=words.study.pass_at,
+        margin=words.study.margin,
         benchmark=None if prepared.benchmark == BENCHMARK else prepared.benchmark,
         gate=gate.stamp if gate else None,
     )

@@ -322,6 +322,8 @@ class Study(Record):
     """The fairness from which on a trial passes."""
     blocks: tuple[Block, ...]
     """In the order in which they are taken up."""
+    margin: UnitInterval | None = unless_none()
+    """The difference in fairness below which none matters; None in plans of earlier versions."""
 
 
 class Plan(Record):

@@ -28,6 +28,7 @@ from runner.records import (
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.blocks import block_reports, order_of
 from runner.report.caveats import not_concluded
+from runner.report.clusters import subjects_of
 from runner.report.comparison import Comparisons, noise_layers
 from runner.report.costs import costs, lost_turns
 from runner.report.figures import (
@@ -49,6 +50,7 @@ from runner.report.records import (
     Incomparable,
     PairedBaseline,
     Report,
+    Sampled,
     ScenarioArm,
     ScenarioReport,
     Tally,
@@ -67,8 +69,8 @@ from runner.report.view import (
     verdicts,
     view_of,
 )
-from runner.runs.plan import pass_at_of
-from runner.scoring.statistics import MIN_SCENARIOS
+from runner.runs.plan import margin_of, pass_at_of
+from runner.scoring.statistics import least_clusters
 
 FAILED_SHOWN = 10
 """Failed citations listed per cell; the rest are counted."""
@@ -86,7 +88,7 @@ IMPORTED_CAVEAT = (
     "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
     "their seconds; scores are made here from its transcripts, and rank nobody."
 )
-FEW = "Of fewer scenarios than a comparison needs ({count} of {least}): it ranks nobody."
+FEW = "Of fewer {clusters} than a comparison needs ({count} of {least}): it ranks nobody."
 CONTRADICTED_CAVEAT = (
     "CONTRADICTED: {count} times a file of this run says something else than its evidence. "
     "Scores are made again from the transcripts; cells whose evidence does not hold are in no "
@@ -107,7 +109,7 @@ def build_report(
     `gate`: what stood in front of it; a run that began without one stays ungated, whatever stands
     there now. `since`: what was accepted after the run was planned.
     """
-    view = view_of(run)
+    view = view_of(run, subjects_of(scenarios))
     # A run that began without a gate has no judge that anybody vouches for.
     shown = None if run.plan.ungated else gate
     standing: Standing = shown.standing if shown else "screens"
@@ -126,12 +128,15 @@ def build_report(
         language_models=view.language_models,
         judges=_judges(view),
         scenarios=view.scenarios,
+        sampled=view.clusters.sampled,
         servers=view.servers,
         trials=max((cell.trial for cell in run.plan.cells), default=0),
         seed=run.plan.study.seed if run.plan.study else None,
         pass_at=made.pass_at,
+        margin=margin_of(run.plan),
         lost=tuple(lost_turns(view, made.prices)),
         arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
+        between=tuple(made.compared.between()),
         contradictions=run.contradictions,
         imported=tuple(_imported(view)),
         faults=tuple(_faults(view)),
@@ -158,8 +163,8 @@ def _notices(
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
     if any(map(is_import, view.models)):
         yield IMPORTED_CAVEAT
-    if view.language_models and len(view.scenarios) < MIN_SCENARIOS:
-        yield FEW.format(count=len(view.scenarios), least=MIN_SCENARIOS)
+    if view.language_models:
+        yield from _few(view.clusters.sampled)
     if run.plan.ungated:
         yield UNGATED
     if since and since.rescored_under:
@@ -172,6 +177,12 @@ def _notices(
         yield HISTORY.format(remark=gate.history)
     if run.contradictions:
         yield CONTRADICTED_CAVEAT.format(count=len(run.contradictions))
+
+
+def _few(sampled: Sampled) -> Iterator[str]:
+    if sampled.cluster == "question" and sampled.questions < sampled.least:
+        least = least_clusters(sampled.comparisons)
+        yield FEW.format(clusters="repositories", count=sampled.repositories, least=least)
 
 
 def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
@@ -216,7 +227,7 @@ class _FigureInputs:
 
 def _made_with(view: RunView, plan: Plan, standing: Standing) -> _FigureInputs:
     return _FigureInputs(
-        compared=Comparisons(view=view, standing=standing),
+        compared=Comparisons(view=view, standing=standing, margin=margin_of(plan)),
         blocks=tuple(block_reports(view, plan)),
         pass_at=pass_at_of(plan),
         prices=plan.prices.models if plan.prices else {},
@@ -240,6 +251,7 @@ def _arm(made: _FigureInputs, arm: ArmView, spec: ServerSpec | None) -> ArmRepor
         adoption=adoption_figures(arm),
         grounding=grounding_parts(arm),
         costs=costs(arm, shell, made.prices.get(arm.model)),
+        varies=compared.varies(arm),
         beside=_beside(arm, shell),
         order=order_of(arm, made.blocks),
         passes=tuple(pass_chances(arm, made.pass_at)),

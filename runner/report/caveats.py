@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from runner.report.records import ArmReport, Report, ScenarioReport
 from runner.scoring.judges import caveats_of
-from runner.scoring.statistics import MIN_SCENARIOS
+from runner.scoring.statistics import least_clusters
 
 BROKEN_SHARE = 0.05
 """Above this share of broken cells, what is left may be an easier run than the one planned."""
 CHANCE_MARGIN = 0.10
 """A grounding rate less than this above the chance rate says little."""
-MANY_SCENARIOS = 20
+MANY_REPOSITORIES = 20
 
 
 def not_concluded(report: Report) -> tuple[str, ...]:
@@ -141,28 +141,23 @@ def _incomparable(report: Report) -> Iterator[str]:
 
 
 def _size(report: Report) -> Iterator[str]:
-    n = len(report.scenarios)
-    if n < MIN_SCENARIOS:
-        plural = "" if n == 1 else "s"
+    sampled = report.sampled
+    least = least_clusters(sampled.comparisons)
+    if sampled.cluster == "question":
         yield (
-            f"That an arm beats another: with {n} scenario{plural} no pattern of wins can be told "
-            f"from a coin (two-sided sign test at 5 %); {MIN_SCENARIOS} are the least."
+            f"Anything about other repositories: {sampled.repositories} were asked about, and "
+            f"{least} are the least that a comparison of {sampled.comparisons} servers can tell "
+            "from a coin."
         )
-    elif n < MANY_SCENARIOS:
+        if sampled.questions < sampled.least:
+            yield (
+                f"That an arm beats another on these: {sampled.questions} groups of questions "
+                f"about the same files are fewer than {sampled.least}."
+            )
+    elif sampled.repositories < MANY_REPOSITORIES:
         yield (
-            f"Small differences: {n} scenarios give wide intervals, and at n = {MIN_SCENARIOS} a "
-            "95 % one holds the truth about 93 % of the time."
-        )
-
-
-def _many_comparisons(report: Report) -> Iterator[str]:
-    judged = ("higher", "lower", "no_difference")
-    compared = sum(arm.delta.judgement in judged for arm in report.arms)
-    if compared > 1:
-        chance = 1 - 0.95**compared
-        yield (
-            f"That a single difference is no accident: {compared} comparisons at 95 % raise at "
-            f"least one false alarm up to {chance:.0%} of the time."
+            f"Small differences: {sampled.repositories} repositories give wide intervals, and a "
+            "server that fails rarely may not have failed in any of them."
         )
 
 
@@ -294,7 +289,6 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _incomparable,
     _unpaired,
     _size,
-    _many_comparisons,
     _noise,
     _blocks,
     _judge,

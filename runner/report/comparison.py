@@ -1,54 +1,102 @@
-"""An arm's fairness against the shell's, and what may be said of the difference."""
+"""An arm's fairness against the shell's or another's, and what may be said of the difference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Literal
 
 from runner.records import Standing
 from runner.records.run_store import LoadedCell
-from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
-from runner.report.records import Delta, Judgement, Layer, NoiseLayer
+from runner.report.clusters import Clusters
+from runner.report.figures import bounds, rounded, values, whole_fairness
+from runner.report.records import ArmPair, Delta, Judgement, Layer, NoiseLayer, Variation
 from runner.report.view import ArmView, RunView, is_import, verdicts
 from runner.scoring import statistics
 from runner.scoring.fairness import FAIRNESS
 from runner.scoring.judge_repeatability import layers, verdict_floor
 from runner.support.code_digest import makes_figures
 
+SHELL_LABEL = "shell"
 BASELINE = Delta(judgement="baseline", says="baseline")
 NO_SHELL = Delta(judgement="not_compared", says="not compared: the run has no shell arm")
 NO_PAIR = Delta(judgement="not_compared", says="not compared: no trial that both arms have")
+ArmKey = tuple[str, str]
+"""Model and server."""
 
 
 @makes_figures
 @dataclass(frozen=True, kw_only=True)
 class Comparisons:
-    """A run's arms against their baselines."""
+    """A run's arms against their baselines, and against one another."""
 
     view: RunView
     standing: Standing
     """Of the judge."""
+    margin: float | None = None
+    """The plan's: a smaller difference matters to nobody."""
 
     def delta(self, arm: ArmView) -> Delta:
         """In the whole run, or in one scenario if the arm is a scenario's."""
         if arm.is_shell:
             return BASELINE
+        if arm.scenario is None:
+            return self._against_shell[arm.model, arm.server]
         shell = self.view.shell_of(arm)
+        (found,) = _deltas([self._difference(arm, shell) if shell else NO_SHELL])
+        return found
+
+    def between(self) -> Iterator[ArmPair]:
+        """Each two servers of one model."""
+        pairs: list[tuple[ArmView, ArmView]] = []
+        for model in self.view.models:
+            servers = [arm for arm in self.view.arms_of(model) if not arm.is_shell]
+            pairs += itertools.combinations(servers, 2)
+        found = _deltas([self._difference(first, second) for first, second in pairs])
+        for (first, second), delta in zip(pairs, found, strict=True):
+            yield ArmPair(first=first.label, second=second.label, delta=delta)
+
+    def varies(self, arm: ArmView) -> Variation | None:
+        """What the arm's differences from the shell vary by."""
+        shell = None if arm.is_shell else self.view.shell_of(arm)
         if shell is None:
-            return NO_SHELL
-        baseline = values(shell.usable, whole_fairness)
+            return None
+        difference = self._difference(arm, shell)
+        if isinstance(difference, Delta):
+            return None
+        return _variation(difference, _judged_noise([arm, shell]))
+
+    @cached_property
+    def _against_shell(self) -> Mapping[ArmKey, Delta]:
+        """All at once, since each comparison has to pay for the others."""
+        compared: dict[ArmKey, _PairedDifference | Delta] = {}
+        for arm in self.view.arms:
+            shell = self.view.shell_of(arm)
+            if not arm.is_shell:
+                compared[arm.model, arm.server] = (
+                    self._difference(arm, shell) if shell else NO_SHELL
+                )
+        return dict(zip(compared, _deltas(list(compared.values())), strict=True))
+
+    def _difference(self, arm: ArmView, baseline: ArmView) -> _PairedDifference | Delta:
+        """A Delta if nothing can be paired."""
+        theirs = values(baseline.usable, whole_fairness)
         own = values(arm.usable, whole_fairness)
-        shared = statistics.paired_differences(baseline, own)
+        shared = statistics.trial_differences(theirs, own)
         if not shared:
             return NO_PAIR
-        difference = _PairedDifference(
-            by_scenario=tuple(shared.values()),
-            pairs=len(baseline.keys() & own.keys()),
+        return _PairedDifference(
+            by_trial=shared,
+            against=SHELL_LABEL if baseline.is_shell else baseline.label,
+            clusters=arm.clusters,
+            one_scenario=arm.scenario is not None,
+            margin=self.margin,
             noise=self._noise[arm.model],
             why_unranked=self._why_unranked(arm.model),
         )
-        return difference.delta()
 
     def _why_unranked(self, model: str) -> str:
         if is_import(model):
@@ -74,58 +122,198 @@ class Comparisons:
 
 @dataclass(frozen=True, kw_only=True)
 class _PairedDifference:
-    """The shell's fairness taken from an arm's, over the trials that both have."""
+    """A baseline's fairness taken from an arm's, over the trials that both have."""
 
-    by_scenario: tuple[float, ...]
-    pairs: int
+    by_trial: Mapping[statistics.Trial, float]
+    against: str
+    """The baseline's label."""
+    clusters: Clusters
+    one_scenario: bool
+    margin: float | None
     noise: statistics.Repeatability | None
     """Of duplicates; None if nothing was repeated."""
     why_unranked: str
     """Empty if it may be."""
 
-    @property
-    def value(self) -> float:
-        return statistics.mean(self.by_scenario)
+    @cached_property
+    def by_scenario(self) -> Mapping[str, float]:
+        return statistics.scenario_means(self.by_trial)
 
     @cached_property
-    def interval(self) -> statistics.Interval | None:
-        return interval_of(self.by_scenario)
+    def mean(self) -> statistics.ClusterMean:
+        return statistics.ClusterMean(figures=self.clusters.means(self.by_scenario))
 
     @property
     def noise_floor(self) -> float | None:
         if self.noise is None:
             return None
-        return self.noise.limit(self.pairs)
+        return self.noise.limit(len(self.by_trial))
 
-    def delta(self) -> Delta:
-        judgement, says = self.judgement()
-        low, high = bounds(self.interval)
-        floor = self.noise_floor
-        return Delta(
-            judgement=judgement,
-            says=says,
-            value=rounded(self.value),
-            low=low,
-            high=high,
-            scenarios=len(self.by_scenario),
-            pairs=self.pairs,
-            noise_floor=None if floor is None else rounded(floor),
-        )
+    def too_few(self, comparisons: int) -> str:
+        """What is missing to tell anything; empty if nothing is."""
+        found, least = len(self.mean.figures), self.clusters.least(comparisons)
+        if self.one_scenario or found >= least:
+            return "n=1" if self.one_scenario else ""
+        if self.clusters.kind == "repository":
+            return f"{found} of {least} repositories"
+        known = len({self.clusters.subjects[name].repository for name in self.by_scenario})
+        enough = statistics.least_clusters(comparisons)
+        return f"{known} of {enough} repositories, or {found} of {least} groups of questions"
 
-    def judgement(self) -> tuple[Judgement, str]:
-        """The judgement, and the same in words."""
-        if self.why_unranked:
-            return "not_ranked", self.why_unranked
-        if self.interval is None:
-            return "too_few", f"too few to tell (n={len(self.by_scenario)})"
-        if self.interval.contains(0):
-            return "no_difference", "no difference detected"
-        if self.noise_floor is not None and abs(self.value) <= self.noise_floor:
-            # Pairs that swing together have a narrow interval, though each trial moves further.
-            return "no_difference", "no difference detected (inside the noise floor)"
-        if self.value > 0:
-            return "higher", "higher than shell"
-        return "lower", "lower than shell"
+
+@dataclass(frozen=True, kw_only=True)
+class _AdjustedTests:
+    """What the tests say of one difference, adjusted by Holm for all of a family."""
+
+    level: float
+    """Of the interval, at which the difference is tested: 0.95 if it is alone."""
+    p: float
+    p_worse: float
+    """One-sided, of it being worse by the margin or more; 1 without a margin."""
+    p_better: float
+
+
+def _deltas(compared: Sequence[_PairedDifference | Delta]) -> list[Delta]:
+    """Of a family: what is planned pays for every comparison, made or not."""
+    count = len(compared)
+    enough = [None if isinstance(one, Delta) or one.too_few(count) else one for one in compared]
+    ps = [1.0 if one is None else one.mean.p for one in enough]
+    family = zip(
+        statistics.holm_levels(ps),
+        statistics.holm(ps),
+        statistics.holm([_p_worse(one) for one in enough]),
+        statistics.holm([_p_better(one) for one in enough]),
+        strict=True,
+    )
+    deltas = []
+    for one, (level, p, p_worse, p_better) in zip(compared, family, strict=True):
+        if isinstance(one, Delta):
+            deltas.append(one)
+        elif lacking := one.too_few(count):
+            deltas.append(_untested(one, lacking))
+        else:
+            tests = _AdjustedTests(level=1 - level, p=p, p_worse=p_worse, p_better=p_better)
+            deltas.append(_tested(one, tests))
+    return deltas
+
+
+def _p_worse(one: _PairedDifference | None) -> float:
+    if one is None or one.margin is None:
+        return 1.0
+    return one.mean.p_above(-one.margin)
+
+
+def _p_better(one: _PairedDifference | None) -> float:
+    if one is None or one.margin is None:
+        return 1.0
+    return one.mean.p_below(one.margin)
+
+
+def _untested(one: _PairedDifference, lacking: str) -> Delta:
+    judgement: Judgement = "not_ranked" if one.why_unranked else "too_few"
+    says = one.why_unranked or f"too few to tell ({lacking})"
+    return Delta(judgement=judgement, says=says, **_sizes(one))
+
+
+def _sizes(one: _PairedDifference) -> dict[str, Any]:
+    """The fields of a Delta that no test decides."""
+    floor = one.noise_floor
+    return {
+        "value": rounded(one.mean.value),
+        "clusters": len(one.mean.figures),
+        "cluster": one.clusters.kind,
+        "scenarios": len(one.by_scenario),
+        "pairs": len(one.by_trial),
+        "noise_floor": None if floor is None else rounded(floor),
+    }
+
+
+def _tested(one: _PairedDifference, tests: _AdjustedTests) -> Delta:
+    low, high = bounds(one.mean.interval(tests.level))
+    tested = Delta(
+        judgement="not_ranked",
+        says=one.why_unranked,
+        low=low,
+        high=high,
+        level=round(tests.level, 4),
+        p=round(tests.p, 4),
+        **_sizes(one),
+    )
+    if one.why_unranked or low is None or high is None:
+        return tested
+    judgement, says = _judgement(one, tests, tested)
+    could_miss = max(abs(low), abs(high)) if judgement == "no_difference" else None
+    says = f"{says}{one.clusters.where}"
+    return tested.model_copy(
+        update={"judgement": judgement, "says": says, "could_miss": could_miss}
+    )
+
+
+def _judgement(
+    one: _PairedDifference, tests: _AdjustedTests, tested: Delta
+) -> tuple[Judgement, str]:
+    """The judgement, and the same in words."""
+    no_worse = tests.p_worse <= statistics.ALPHA
+    no_better = tests.p_better <= statistics.ALPHA
+    within = f"{one.margin:g}" if one.margin is not None else ""
+    side = _side(tested)
+    inside_noise = _inside_noise(tested)
+    if side and not inside_noise:
+        if no_better if side == "higher" else no_worse:
+            return "small_difference", f"{side} than {one.against}, by less than {within}"
+        return side, f"{side} than {one.against}"
+    if no_worse and no_better:
+        return "equivalent", f"equivalent to {one.against} within {within}"
+    if no_worse:
+        return "no_worse", f"no worse than {one.against} by {within}"
+    noise = " (inside the noise floor)" if side else ""
+    return "no_difference", f"no difference detected{noise}"
+
+
+def _side(tested: Delta) -> Literal["higher", "lower", ""]:
+    """By the ends as they are printed: [0.0, 0.004] is beside no `higher`."""
+    if tested.p is None or tested.p > statistics.ALPHA:
+        return ""
+    if tested.low is not None and tested.low > 0:
+        return "higher"
+    if tested.high is not None and tested.high < 0:
+        return "lower"
+    return ""
+
+
+def _inside_noise(tested: Delta) -> bool:
+    # Pairs that swing together have a narrow interval, though each trial moves further.
+    if tested.noise_floor is None or tested.value is None:
+        return False
+    return abs(tested.value) <= tested.noise_floor
+
+
+def _variation(
+    difference: _PairedDifference, judged: statistics.Repeatability | None
+) -> Variation | None:
+    trials: dict[tuple[str, str], list[float]] = {}
+    for (scenario, _), figure in difference.by_trial.items():
+        repository = difference.clusters.subjects[scenario].repository
+        trials.setdefault((repository, scenario), []).append(figure)
+    split = statistics.variance_split(trials)
+    if split is None:
+        return None
+    repositories = len({repository for repository, _ in trials})
+    share = split.trial_share(
+        scenarios=len(trials) / repositories, trials=len(difference.by_trial) / len(trials)
+    )
+    return Variation(
+        repository_sd=_sd(split.repository),
+        scenario_sd=_sd(split.scenario),
+        trial_sd=_sd(split.trial),
+        # Of a difference: the shell's answer was read as well.
+        judge_sd=None if judged is None else rounded(math.sqrt(2) * judged.sd),
+        trial_share=None if share is None else rounded(share),
+    )
+
+
+def _sd(variance: float | None) -> float | None:
+    return None if variance is None else rounded(math.sqrt(variance))
 
 
 # --- noise ----------------------------------------------------------------------------------

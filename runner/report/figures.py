@@ -1,4 +1,4 @@
-"""Means over an arm's scenarios, with the reason for each cell that is in none of them."""
+"""Means over an arm's clusters, with the reason for each cell that is in none of them."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def _summed(records: Iterable[Record], names: Iterable[str]) -> dict[str, int]:
 
 def _figure(arm: ArmView, score_of: ScoreOf) -> Figure:
     scored = values(arm.usable, score_of)
-    means = list(statistics.scenario_means(scored).values())
-    low, high = bounds(interval_of(means))
+    means = arm.clusters.means(statistics.scenario_means(scored))
+    low, high = bounds(interval_of(arm, means))
     return Figure(
         value=_rounded_mean(means),
         low=low,
@@ -163,11 +163,11 @@ def _why_unusable(arm: ArmView, cell: LoadedCell) -> str:
     return ""
 
 
-def interval_of(by_scenario: Sequence[float]) -> statistics.Interval | None:
-    """95 %; None if there are too few scenarios for one."""
-    if len(by_scenario) < statistics.MIN_SCENARIOS:
+def interval_of(arm: ArmView, means: tuple[float, ...]) -> statistics.Interval | None:
+    """95 %, of the clusters' means; None if there are too few for one."""
+    if len(means) < arm.clusters.least(1):
         return None
-    return statistics.bootstrap_interval(by_scenario)
+    return statistics.ClusterMean(figures=means).interval()
 
 
 def bounds(interval: statistics.Interval | None) -> tuple[float | None, float | None]:

@@ -25,16 +25,27 @@ from runner.records import (
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Judgement = Literal[
-    "baseline", "higher", "lower", "no_difference", "too_few", "not_ranked", "not_compared"
+    "baseline",
+    "higher",
+    "lower",
+    "small_difference",
+    "equivalent",
+    "no_worse",
+    "no_difference",
+    "too_few",
+    "not_ranked",
+    "not_compared",
 ]
+ClusterKind = Literal["repository", "question"]
+"""What means and intervals are over: repositories, or groups of questions about one file."""
 
 
 class Figure(Record):
-    """A mean over scenarios, each the mean of its trials; or the reason why there is none."""
+    """A mean over clusters, each the mean of its scenarios; or the reason why there is none."""
 
     value: Number | None
     low: Number | None = None
-    """95 % interval; None if there are too few scenarios for one."""
+    """95 % interval; None if there are too few clusters for one."""
     high: Number | None = None
     cells: Count
     """Cells in the mean."""
@@ -74,14 +85,23 @@ class FairnessFigures(HalfFigures):
 
 
 class Delta(Record):
-    """An arm's fairness less the shell's, paired by scenario and trial."""
+    """An arm's fairness less the shell's (or another's), paired by scenario and trial."""
 
     judgement: Judgement
     says: str
     """The judgement in words, as every form prints it."""
     value: Number | None = None
     low: Number | None = None
+    """Of the interval at `level`; None if there are too few clusters for one."""
     high: Number | None = None
+    level: Number | None = None
+    """At which Holm's procedure tests this comparison among the run's: .95 if it is alone."""
+    p: Number | None = None
+    """Two-sided, adjusted by Holm for all comparisons of the run."""
+    could_miss: Number | None = None
+    """Of no difference detected: how large a one the interval leaves open."""
+    clusters: Count = 0
+    cluster: ClusterKind | None = None
     scenarios: Count = 0
     pairs: Count = 0
     """Trials that both arms have."""
@@ -183,6 +203,45 @@ class Costs(Record):
     instructions_chars: Count | None
 
 
+class Sampled(Record):
+    """What a run's plan draws from, and so what its sentences can be about."""
+
+    cluster: ClusterKind
+    """What means are over."""
+    repositories: Count
+    questions: Count
+    """Groups of scenarios that ask about the same files."""
+    least: Count
+    """Clusters that a comparison of the run needs."""
+    comparisons: Count
+    """Of servers with the shell, over all models."""
+
+
+class ArmPair(Record):
+    """Two servers against each other, over the trials that both have."""
+
+    first: str
+    """Its label, as in the arms."""
+    second: str
+    delta: Delta
+    """`first` less `second`."""
+
+
+class Variation(Record):
+    """What an arm's differences from the shell vary by: standard deviations of one of them."""
+
+    repository_sd: Number | None
+    """None if there was one repository."""
+    scenario_sd: Number | None
+    """Of a repository's scenarios; None if each has one: then it is in the one above."""
+    trial_sd: Number | None
+    """Of a scenario's trials; None if nothing was repeated: then it is in the one above."""
+    judge_sd: Number | None
+    """Of the trials': what the judge's own readings vary by; None if nothing was read twice."""
+    trial_share: Number | None
+    """Of the variance of the mean difference: what ever more trials would take away."""
+
+
 class PairedBaseline(Record):
     """The shell over the cells of one server's pairs, where its own row is of others as well.
 
@@ -281,6 +340,8 @@ class ArmReport(Record):
     adoption: AdoptionFigures | None
     grounding: GroundingParts
     costs: Costs
+    varies: Variation | None = None
+    """None for the shell, and with fewer than two scenarios."""
     beside: PairedBaseline | None = None
     """None if the shell's own row is of the same pairs."""
     order: BlockOrder
@@ -419,15 +480,20 @@ class Report(Record):
     """Of `models`, by what answered, whatever it was called."""
     judges: tuple[str, ...]
     scenarios: tuple[str, ...]
+    sampled: Sampled
     servers: tuple[str, ...]
     trials: Count
     seed: Count | None = None
     """That the order of each block was drawn by; None if none was drawn."""
     pass_at: Number
     """The fairness from which on a trial passes."""
+    margin: Number | None = None
+    """The difference in fairness below which none matters; None in plans that declare none."""
     lost: tuple[LostTurns, ...] = ()
     arms: tuple[ArmReport, ...]
     """Shell first, then in the plan's order; never sorted by a score."""
+    between: tuple[ArmPair, ...] = ()
+    """Each two servers of one model; empty of one server."""
     contradictions: tuple[Contradiction, ...] = ()
     """Where a file of the run says something else than its evidence."""
     imported: tuple[ImportedCell, ...] = ()

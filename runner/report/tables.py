@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -29,10 +29,12 @@ from runner.report.grid import (
 )
 from runner.report.records import (
     AdoptionFigures,
+    ArmPair,
     ArmReport,
     BlockReport,
     CellReport,
     Commentary,
+    Delta,
     Fault,
     HalfFigures,
     ImportedCell,
@@ -46,11 +48,13 @@ from runner.report.records import (
     ScenarioArm,
     ScenarioReport,
     ShiftedParts,
+    Variation,
 )
 from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.score_parts import Parts, formula
 
+TOGETHER = "95 % interval, all comparisons together"
 A = TypeVar("A", bound=ArmReport | ScenarioArm | PairedBaseline)
 
 
@@ -68,7 +72,8 @@ def of_run(report: Report) -> tuple[Table, ...]:
         *_if_any(lost(report)),
         blocks(report),
         fairness(report),
-        table("Difference from shell, paired by scenario and trial", DELTA, report.arms),
+        deltas(report),
+        *_if_any(between(report), varies(report)),
         *_if_any(passes(report)),
         noise(report),
         adoption(report),
@@ -361,23 +366,110 @@ def _noise_floor(arm: ArmReport) -> str:
     return score(arm.delta.noise_floor)
 
 
-def _pairs(arm: ArmReport) -> str:
-    if arm.delta.value is None:
-        # `0/0` would say that pairs were looked for; the shell's own row has no such pairs.
+def _sizes(delta: Delta) -> str:
+    if delta.value is None:
+        # `0/0/0` would say that pairs were looked for; the shell's own row has no such pairs.
         return DASH
-    return f"{arm.delta.scenarios}/{arm.delta.pairs}"
+    return f"{delta.clusters}/{delta.scenarios}/{delta.pairs}"
+
+
+def judged(delta: Delta) -> str:
+    """What the difference says, and how large a one may have been missed."""
+    if delta.could_miss is None:
+        return delta.says
+    return f"{delta.says}; one of {score(delta.could_miss)} could have been missed"
+
+
+def _p(delta: Delta) -> str:
+    return DASH if delta.p is None else f"{delta.p:.3f}"
 
 
 DELTA: tuple[Column[ArmReport], ...] = (
     ARM,
     number("Δ", lambda arm: signed(arm.delta.value), full="Δ fairness"),
-    number(
-        "95 %", lambda arm: signed_interval(arm.delta.low, arm.delta.high), full="95 % interval"
-    ),
+    number("95 %", lambda arm: signed_interval(arm.delta.low, arm.delta.high), full=TOGETHER),
+    number("p", lambda arm: _p(arm.delta), full="p, adjusted"),
     number("noise", _noise_floor, full="noise floor"),
-    number("n/pairs", _pairs, full="scenarios / pairs"),
-    words("which says", lambda arm: arm.delta.says),
+    number("n", lambda arm: _sizes(arm.delta), full="clusters / scenarios / pairs"),
+    words("which says", lambda arm: judged(arm.delta)),
 )
+
+
+def deltas(report: Report) -> Table:
+    title = "Difference from shell, paired by scenario and trial"
+    return table(
+        title, DELTA, report.arms, notes=[*_about_clusters(report), *_about_margin(report)]
+    )
+
+
+def _about_clusters(report: Report) -> Iterator[str]:
+    sampled = report.sampled
+    if sampled.cluster == "repository":
+        yield f"Means are over {sampled.repositories} repositories, each the mean of its scenarios."
+    else:
+        yield (
+            f"Means are over {sampled.questions} groups of questions about the same files, of "
+            f"{sampled.repositories} repositories."
+        )
+    if sampled.comparisons > 1:
+        yield (
+            f"Intervals and p pay for {sampled.comparisons} comparisons (Holm): of equal arms "
+            "one run in twenty calls any of them different."
+        )
+
+
+def _about_margin(report: Report) -> Iterator[str]:
+    if report.margin is not None:
+        yield f"Declared before the run: a difference below {report.margin:g} matters to nobody."
+
+
+BETWEEN: tuple[Column[ArmPair], ...] = (
+    words("arm", lambda pair: clean(pair.first)),
+    words("against", lambda pair: clean(pair.second)),
+    number("Δ", lambda pair: signed(pair.delta.value), full="Δ fairness"),
+    number("95 %", lambda pair: signed_interval(pair.delta.low, pair.delta.high), full=TOGETHER),
+    number("p", lambda pair: _p(pair.delta), full="p, adjusted"),
+    number("n", lambda pair: _sizes(pair.delta), full="clusters / scenarios / pairs"),
+    words("which says", lambda pair: judged(pair.delta)),
+)
+
+
+def between(report: Report) -> Table:
+    notes = [f"Intervals and p pay for {len(report.between)} comparisons (Holm)."]
+    return table("Servers against each other", BETWEEN, report.between, notes=notes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _VariationOf:
+    arm: ArmReport
+    varies: Variation
+
+
+VARIES: tuple[Column[_VariationOf], ...] = (
+    words("arm", lambda of: _arm(of.arm)),
+    number("repos", lambda of: score(of.varies.repository_sd), full="between repositories"),
+    number("scen.", lambda of: score(of.varies.scenario_sd), full="between scenarios"),
+    number("trials", lambda of: score(of.varies.trial_sd), full="between trials"),
+    number("judge", lambda of: score(of.varies.judge_sd), full="between readings"),
+    number("removable", lambda of: _share(of.varies.trial_share), full="removable by trials"),
+)
+
+
+def varies(report: Report) -> Table:
+    found = [
+        _VariationOf(arm=arm, varies=arm.varies) for arm in report.arms if arm.varies is not None
+    ]
+    notes = [
+        "Standard deviations of one paired difference. Trials hold what the judge's readings vary "
+        "by. Removable: the share of the mean's variance that ever more trials would take away."
+    ]
+    return table("What differences from shell vary by", VARIES, found, notes=notes)
+
+
+def _share(share: float | None) -> str:
+    return DASH if share is None else f"{share:.0%}"
+
+
 NOISE: tuple[Column[NoiseLayer], ...] = (
     words("layer", lambda noise: noise.layer),
     number("sd", lambda noise: score(noise.sd), full="standard deviation"),
@@ -837,7 +929,18 @@ def answer(report: Report) -> str:
         if any(arm.imported for arm in compared):
             return "nobody is ranked: these cells were imported"
         return _why_nobody(report)
-    return "; ".join(f"{_arm(arm)}: {arm.delta.says}" for arm in compared) or DASH
+    return "; ".join(said_of(compared)) or DASH
+
+
+def said_of(arms: Iterable[ArmReport]) -> Iterator[str]:
+    """`codegraph, cclsp: no difference detected (one of 0.120 could have been missed)`."""
+    said: dict[str, list[ArmReport]] = {}
+    for arm in arms:
+        said.setdefault(arm.delta.says, []).append(arm)
+    for says, own in said.items():
+        missed = [arm.delta.could_miss for arm in own if arm.delta.could_miss is not None]
+        most = f" (one of {score(max(missed))} could have been missed)" if missed else ""
+        yield f"{', '.join(map(_arm, own))}: {says}{most}"
 
 
 def _why_nobody(report: Report) -> str:

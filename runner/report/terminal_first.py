@@ -7,7 +7,7 @@ lead on. Every mark that the whole report carries stands on it too.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Any
@@ -187,16 +187,16 @@ def answer(report: Report) -> str:
         return "No answer: nothing was run beside the shell."
     if all(arm.delta.judgement == "not_ranked" for arm in compared):
         return f"{tables.answer(report).capitalize()}."
-    return f"{'; '.join(_by_judgement(compared))}."
+    return f"{'; '.join([*tables.said_of(compared), *_alike(report)])}."
 
 
-def _by_judgement(arms: Iterable[ArmReport]) -> Iterator[str]:
-    """`codegraph, cclsp: no difference detected`."""
-    said: dict[str, list[str]] = {}
-    for arm in arms:
-        said.setdefault(arm.delta.says, []).append(clean(arm.label))
-    for says, labels in said.items():
-        yield f"{', '.join(labels)}: {says}"
+def _alike(report: Report) -> Iterator[str]:
+    """Servers whose own words differ, and which cannot be told apart all the same."""
+    says = {arm.label: arm.delta.judgement for arm in report.arms}
+    for pair in report.between:
+        told_apart = pair.delta.judgement in ("higher", "lower", "small_difference")
+        if says[pair.first] != says[pair.second] and not told_apart:
+            yield f"{clean(pair.first)} and {clean(pair.second)} cannot be told apart"
 
 
 # --- what went wrong ------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
 from runner.report.records import PassChance, Trials
@@ -34,12 +34,12 @@ def _sd(figures: Sequence[float]) -> float | None:
 
 def pass_chances(arm: ArmView, pass_at: float) -> Iterator[PassChance]:
     """Of an arm in the whole run: means over its scenarios, for 1, 2, 4, … and all trials."""
-    trials = [trials_of(inside, pass_at) for inside in arm.by_scenario.values()]
-    for k in _ks(max((item.planned for item in trials), default=0)):
+    trials = {name: trials_of(inside, pass_at) for name, inside in arm.by_scenario.items()}
+    for k in _ks(max((item.planned for item in trials.values()), default=0)):
         # A scenario with fewer scored trials says nothing of k of them.
-        enough = [item for item in trials if item.scored >= k]
+        enough = {name: item for name, item in trials.items() if item.scored >= k}
         if enough:
-            yield _chance(k, enough)
+            yield _chance(arm, k, enough)
 
 
 def _ks(most: int) -> list[int]:
@@ -48,10 +48,10 @@ def _ks(most: int) -> list[int]:
     return [*doubled, most] if most else []
 
 
-def _chance(k: int, trials: Sequence[Trials]) -> PassChance:
-    all_pass = [statistics.all_pass(item.scored, item.passed, k) for item in trials]
-    any_passes = [statistics.any_passes(item.scored, item.passed, k) for item in trials]
-    low, high = bounds(interval_of(all_pass))
+def _chance(arm: ArmView, k: int, trials: Mapping[str, Trials]) -> PassChance:
+    all_pass = _means(arm, trials, lambda of: statistics.all_pass(of.scored, of.passed, k))
+    any_passes = _means(arm, trials, lambda of: statistics.any_passes(of.scored, of.passed, k))
+    low, high = bounds(interval_of(arm, all_pass))
     return PassChance(
         k=k,
         all_of_k=rounded(statistics.mean(all_pass)),
@@ -60,3 +60,10 @@ def _chance(k: int, trials: Sequence[Trials]) -> PassChance:
         high=high,
         scenarios=len(trials),
     )
+
+
+def _means(
+    arm: ArmView, trials: Mapping[str, Trials], chance_of: Callable[[Trials], float]
+) -> tuple[float, ...]:
+    """Of the arm's clusters."""
+    return arm.clusters.means({name: chance_of(item) for name, item in trials.items()})

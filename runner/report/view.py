@@ -14,6 +14,7 @@ from typing import TypeVar
 from runner.agents.models import is_language_model, kind_name, kind_that_answered
 from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict
 from runner.records.run_store import LoadedCell, LoadedRun
+from runner.report.clusters import Clusters, ScenarioSubject
 from runner.runs.importing.imported_cell import KIND
 from runner.scoring import statistics
 from runner.support.code_digest import makes_figures
@@ -39,6 +40,8 @@ class ArmView:
     differs: FingerprintDifferences
     unpaired: frozenset[str]
     """Ids of measured cells that have no counterpart in the other arm: none to compare with."""
+    clusters: Clusters
+    """Of the whole run."""
 
     @property
     def is_shell(self) -> bool:
@@ -87,6 +90,7 @@ class RunView:
     arms: tuple[ArmView, ...]
     """Models in the plan's order, shell first in each."""
     scenarios: tuple[str, ...]
+    clusters: Clusters
     differs: FingerprintDifferences
     kinds: Mapping[str, tuple[str, ...]]
     """Model, as it was called -> the kinds of model that answered under that name."""
@@ -121,18 +125,34 @@ class RunView:
 
 
 @makes_figures
-def view_of(run: LoadedRun) -> RunView:
+def view_of(run: LoadedRun, subjects: Mapping[str, ScenarioSubject] | None = None) -> RunView:
+    """`subjects`: what the scenarios ask about; of one that is not there, its tree is known."""
     cells = tuple(_planned_cells(run))
     models = unique(cell.cell.model for cell in cells)
     differs = _what_differs(cells)
+    clusters = _clusters(cells, subjects or {})
     return RunView(
         cells=cells,
         models=models,
-        arms=tuple(_arms(cells, models, differs)),
+        arms=tuple(_arms(cells, models, differs, clusters)),
         scenarios=unique(cell.cell.scenario for cell in cells),
+        clusters=clusters,
         differs=differs,
         kinds=_kinds(cells),
     )
+
+
+def _clusters(cells: Sequence[LoadedCell], subjects: Mapping[str, ScenarioSubject]) -> Clusters:
+    planned = grouped(cells, lambda cell: cell.cell.scenario)
+    known = {name: subjects.get(name) or _subject(own) for name, own in planned.items()}
+    arms = {(cell.cell.model, cell.cell.server) for cell in cells if cell.cell.server != SHELL}
+    return Clusters(subjects=known, comparisons=max(1, len(arms)))
+
+
+def _subject(cells: Sequence[LoadedCell]) -> ScenarioSubject:
+    """Of a scenario that left the catalog: by the tree that its cells saw."""
+    trees = unique(fingerprint.tree for fingerprint in fingerprints(cells))
+    return ScenarioSubject(repository=trees[0] if trees else "")
 
 
 def _kinds(cells: Sequence[LoadedCell]) -> dict[str, tuple[str, ...]]:
@@ -157,7 +177,10 @@ def _planned_cells(run: LoadedRun) -> Iterator[LoadedCell]:
 
 
 def _arms(
-    cells: Sequence[LoadedCell], models: Sequence[str], differs: FingerprintDifferences
+    cells: Sequence[LoadedCell],
+    models: Sequence[str],
+    differs: FingerprintDifferences,
+    clusters: Clusters,
 ) -> Iterator[ArmView]:
     arms = grouped(cells, lambda cell: (cell.cell.model, cell.cell.server))
     unpaired = frozenset(_unpaired(cells, differs))
@@ -170,6 +193,7 @@ def _arms(
             cells=tuple(arms[model, server]),
             differs=differs,
             unpaired=unpaired,
+            clusters=clusters,
         )
 
 

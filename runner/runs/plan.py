@@ -34,6 +34,8 @@ _NAME: TypeAdapter[str] = TypeAdapter(Name)
 PASS_AT = 0.5
 """Half of what fairness can be. A proven scenario's reference earns 0.72 of it at least before
 efficiency, and silence nothing."""
+MARGIN = 0.05
+"""A difference in fairness that is worth a server's tokens to few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,8 @@ class RunSpec:
     """None: as the run has it, or by its name if it is new."""
     pass_at: float | None = None
     """None: as the run has it, or PASS_AT if it is new."""
+    margin: float | None = None
+    """None: as the run has it, or MARGIN if it is new."""
     benchmark: str | None = None
     """A name in BENCHMARKS; None for scenarios."""
     gate: GateStamp | None = None
@@ -109,6 +113,7 @@ def _new_plan(name: str, wanted: RunSpec) -> Plan:
             seed=seed,
             pass_at=PASS_AT if wanted.pass_at is None else wanted.pass_at,
             blocks=draw_blocks(wanted.cells, seed),
+            margin=MARGIN if wanted.margin is None else wanted.margin,
         ),
     )
 
@@ -117,7 +122,7 @@ def _difference(plan: Plan, wanted: RunSpec) -> str:
     """What a plan has otherwise than it is wanted; empty if nothing."""
     if plan.cells != tuple(wanted.cells):
         return _first_difference(plan.cells, wanted.cells)
-    asked = {"seed": wanted.seed, "pass_at": wanted.pass_at}
+    asked = {"seed": wanted.seed, "pass_at": wanted.pass_at, "margin": wanted.margin}
     for name, value in asked.items():
         planned = getattr(plan.study, name, None)
         if value is not None and value != planned:
@@ -161,6 +166,11 @@ def _shuffled(servers: Sequence[str], by: Sequence[object]) -> list[str]:
 
 def pass_at_of(plan: Plan) -> float:
     return PASS_AT if plan.study is None else plan.study.pass_at
+
+
+def margin_of(plan: Plan) -> float | None:
+    """None of an earlier version's plan: declared now, it could be chosen by the results."""
+    return None if plan.study is None else plan.study.margin
 
 
 def blocks_of(plan: Plan) -> tuple[Block, ...]:

@@ -15,12 +15,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from runner.scoring.statistics import LEVEL, RESAMPLES, SEED, Interval
+from runner.scoring.statistics import SEED, Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Label = Hashable
+LEVEL = 0.95
+RESAMPLES = 10_000
 MIN_ITEMS = 12
 """An interval over fewer hardly moves."""
 

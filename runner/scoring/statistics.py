@@ -1,4 +1,4 @@
-"""Paired comparison, bootstrap intervals, the noise floor of duplicates, and who is comparable.
+"""Means over clusters and what may be said of them, the noise floor, and who is comparable.
 
 numpy and scipy are imported inside the functions that use them: `fairtrial --help` would wait for
 them otherwise.
@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from runner.records import Fingerprint
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Trial = tuple[str, int]
 """(scenario, number of the trial)."""
 
-MIN_SCENARIOS = 6
-"""With fewer, no pattern of wins can be told from a coin: if all n pairs point one way, the
-two-sided sign test gives p = 2^(1-n), which first falls under 0.05 at n = 6 (0.031; n = 5 gives
-0.0625)."""
-RESAMPLES = 10_000
+ALPHA = 0.05
+"""Chance that a run of equal arms calls any of them different."""
+POWER = 0.8
+MOST_FLIPPED = 12
+"""Clusters up to which all 2^n signs are tried; beyond, Student's t is as close."""
+_DRAWS = 4_000
 SEED = 20_240_229
-LEVEL = 0.95
 _LIMIT_FACTOR = 1.96 * math.sqrt(2)
 """ISO 5725-6: in 5 % of duplicates, two results of one method differ by more than 2.77 sd."""
 _SERVER_FIELDS = frozenset({"server", "server_version", "server_spec", "tools"})
@@ -77,41 +84,246 @@ def scenario_means(figures: Mapping[Trial, float]) -> dict[str, float]:
     return {scenario: mean(trials) for scenario, trials in by_scenario.items()}
 
 
-def paired_differences(
+def trial_differences(
     baseline: Mapping[Trial, float], arm: Mapping[Trial, float]
-) -> dict[str, float]:
-    """Scenario -> mean of (arm - baseline) over the trials that both have.
+) -> dict[Trial, float]:
+    """arm - baseline, of the trials that both have."""
+    return {trial: arm[trial] - baseline[trial] for trial in arm if trial in baseline}
 
-    A scenario without a shared trial is left out.
+
+# --- a mean over clusters -------------------------------------------------------------------
+
+
+def least_clusters(comparisons: int = 1) -> int:
+    """Fewer could not tell a difference from a coin, whatever they show.
+
+    If all n point one way, the two-sided sign-flip test gives p = 2^(1-n); by Holm the smallest of
+    m has to stay under 0.05 / m: 6, 7, 7, 8 for m = 1, 2, 3, 5. Raises ValueError for m below 1.
     """
-    return scenario_means(
-        {trial: arm[trial] - baseline[trial] for trial in arm if trial in baseline}
+    if comparisons < 1:
+        raise ValueError(f"{comparisons} comparisons need no clusters")
+    return 1 + math.ceil(math.log2(comparisons / ALPHA))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterMean:
+    """The mean of independent clusters' figures, and how sure it is.
+
+    Up to 12 clusters: the exact sign-flip test, and the interval of all means that it does not
+    refuse (Hartigan 1969, doi:10.1080/01621459.1969.10501057). Equal arms differ symmetrically, so
+    it errs in 5 % of them at most, however the differences are shaped. Beyond: Student's t.
+    """
+
+    figures: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        return mean(self.figures)
+
+    def interval(self, level: float = 1 - ALPHA) -> Interval | None:
+        """None if no interval of that level can be had of so few."""
+        n = len(self.figures)
+        if len(set(self.figures)) == 1 and n > MOST_FLIPPED:
+            return Interval(low=self.value, high=self.value)
+        if n > MOST_FLIPPED:
+            low, high = self._student.confidence_interval(level)
+            return Interval(low=float(low), high=float(high))
+        # + 1e-9: 0.05 / 2 · 2^n is whole for some levels, and a rounding would take one off.
+        cut = math.floor((1 - level) / 2 * 2**n + 1e-9)
+        if cut < 1:
+            return None
+        return Interval(low=self._flipped[cut - 1], high=self._flipped[-cut])
+
+    def p_above(self, bound: float = 0.0) -> float:
+        """One-sided, of the mean being no more than `bound`."""
+        n = len(self.figures)
+        if n > MOST_FLIPPED:
+            return self._student_p(bound, "greater")
+        return (1 + bisect_right(self._flipped, bound)) * 0.5**n
+
+    def p_below(self, bound: float = 0.0) -> float:
+        """One-sided, of the mean being no less than `bound`."""
+        n = len(self.figures)
+        if n > MOST_FLIPPED:
+            return self._student_p(bound, "less")
+        return 1 - bisect_left(self._flipped, bound) * 0.5**n
+
+    @property
+    def p(self) -> float:
+        """Two-sided, of the mean being 0."""
+        return min(1.0, 2 * min(self.p_above(), self.p_below()))
+
+    @cached_property
+    def _flipped(self) -> list[float]:
+        """The means of all subsets but the empty one, sorted."""
+        import numpy as np  # noqa: PLC0415 - see the module's docstring
+
+        figures = np.asarray(_finite(self.figures), dtype=np.float64)
+        # Rounded: two subsets of equal figures have means that differ in the last bit.
+        return sorted(np.round(_subset_means(figures), 12).tolist())
+
+    @property
+    def _student(self) -> Any:
+        from scipy import stats  # noqa: PLC0415 - see the module's docstring
+
+        return stats.ttest_1samp(_finite(self.figures), 0.0)
+
+    def _student_p(self, bound: float, alternative: Literal["greater", "less"]) -> float:
+        from scipy import stats  # noqa: PLC0415 - see the module's docstring
+
+        figures = _finite(self.figures)
+        if len(set(figures)) == 1:
+            # Without any spread t is 0 / 0 at the bound, and no number is no p.
+            beyond = figures[0] > bound if alternative == "greater" else figures[0] < bound
+            return 0.5 ** len(figures) if beyond else 1.0
+        return float(stats.ttest_1samp(figures, bound, alternative=alternative).pvalue)
+
+
+def _subset_means(figures: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`figures`: (…, n). (…, 2^n - 1): of each subset but the empty one."""
+    import numpy as np  # noqa: PLC0415 - see the module's docstring
+
+    n = figures.shape[-1]
+    members = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
+    means: NDArray[np.float64] = figures @ members.T / members.sum(axis=1)
+    return means
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Each p adjusted for all of them: 0.05 errs in 5 % of families, however they depend.
+
+    Source: Holm 1979, Scandinavian Journal of Statistics 6, 65-70.
+    """
+    adjusted = [0.0] * len(ps)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=lambda place: ps[place])):
+        highest = max(highest, min(1.0, (len(ps) - rank) * ps[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def holm_levels(ps: Sequence[float]) -> list[float]:
+    """The level at which Holm's procedure tests each: its interval leaves 0 out if it is refused.
+
+    ALPHA / (m - rank), and where the procedure stops for all that follow.
+    """
+    levels = [0.0] * len(ps)
+    level = ALPHA
+    stopped = False
+    for rank, place in enumerate(sorted(range(len(ps)), key=lambda place: ps[place])):
+        if not stopped:
+            level = ALPHA / (len(ps) - rank)
+            stopped = ps[place] > level
+        levels[place] = level
+    return levels
+
+
+def smallest_difference(
+    sd: float, clusters: int, *, level: float = ALPHA, power: float = POWER
+) -> float | None:
+    """The true difference that so many clusters call different with that power, two-sided.
+
+    `sd` is of one cluster's difference; normal. Up to 12 clusters drawn, with one seed, since the
+    sign-flip test has no formula for it; beyond, by Student's non-central t. None where no
+    difference could be found at that level.
+    """
+    found = _smallest_effect(clusters, level, power)
+    return None if found is None else found * sd
+
+
+@cache
+def _smallest_effect(clusters: int, level: float, power: float) -> float | None:
+    """In standard deviations of one cluster."""
+    from scipy import optimize, stats  # noqa: PLC0415 - see the module's docstring
+
+    if clusters > MOST_FLIPPED:
+        freedom = clusters - 1
+        beyond = float(stats.t.ppf(1 - level / 2, freedom))
+
+        def missing(effect: float) -> float:
+            return power - float(stats.nct.sf(beyond, freedom, effect * math.sqrt(clusters)))
+
+        return float(optimize.brentq(missing, 0.0, 100.0))
+    cut = math.floor(level / 2 * 2**clusters + 1e-9)
+    return None if cut < 1 else _drawn_effect(clusters, cut, power)
+
+
+def _drawn_effect(clusters: int, cut: int, power: float) -> float:
+    """What has to be added to normal figures for the interval's lower end to pass 0."""
+    import numpy as np  # noqa: PLC0415 - see the module's docstring
+
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    lows = []
+    for _ in range(_DRAWS // 100):
+        means = _subset_means(generator.normal(size=(100, clusters)))
+        lows.append(np.partition(means, cut - 1, axis=1)[:, cut - 1])
+    return float(-np.quantile(np.concatenate(lows), 1 - power))
+
+
+# --- what differences vary by ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class VarianceSplit:
+    """Variances of one paired difference, by what it varies with."""
+
+    repository: float | None
+    """Between repositories; None if there was one."""
+    scenario: float | None
+    """Between scenarios of a repository; None if each has one: then it is in `repository`."""
+    trial: float | None
+    """Between trials of a scenario; None if nothing was repeated: then it is in the one above."""
+
+    def of_cluster(self, scenarios: float, trials: float) -> float:
+        """Of a repository's mean difference over so many scenarios of so many trials."""
+        questions = ((self.scenario or 0.0) + (self.trial or 0.0) / trials) / scenarios
+        return (self.repository or 0.0) + questions
+
+    def trial_share(self, scenarios: float, trials: float) -> float | None:
+        """Of that variance, what ever more trials would take away; None if nothing is known."""
+        whole = self.of_cluster(scenarios, trials)
+        if self.trial is None or not whole:
+            return None
+        return self.trial / trials / scenarios / whole
+
+
+def variance_split(
+    differences: Mapping[tuple[str, str], Sequence[float]],
+) -> VarianceSplit | None:
+    """(Repository, scenario) -> its trials' differences. None with fewer than two scenarios.
+
+    Nested analysis of variance by the method of moments, with harmonic mean sizes; below 0 is 0.
+    Source: Searle, Casella, McCulloch 1992, Variance Components, chapter 3.
+    """
+    if len(differences) < 2:
+        return None
+    means: dict[str, list[float]] = {}
+    for (repository, _), trials in differences.items():
+        means.setdefault(repository, []).append(mean(trials))
+    trial = _variance(differences.values())
+    from_trials = 0.0 if trial is None else trial / _harmonic_size(differences.values())
+    within = _variance(means.values())
+    scenario = None if within is None else max(0.0, within - from_trials)
+    below = from_trials if within is None else within / _harmonic_size(means.values())
+    between = _variance([[mean(inside) for inside in means.values()]])
+    return VarianceSplit(
+        repository=None if between is None else max(0.0, between - below),
+        scenario=scenario,
+        trial=trial,
     )
 
 
-def bootstrap_interval(
-    values: Iterable[float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
-) -> Interval:
-    """Expanded percentile bootstrap interval of the mean.
+def _variance(groups: Iterable[Sequence[float]]) -> float | None:
+    """Pooled within groups; None if none has two members."""
+    spread = repeatability(groups)
+    return None if spread is None else spread.sd**2
 
-    Source: Hesterberg 2015, doi:10.1080/00031305.2015.1089789, section 3. The plain percentile
-    interval is too narrow for few figures: at n = 6 its 95 % held the true mean 87 % of the time.
-    Seeded, so the same figures give the same interval on every machine. Raises ValueError if there
-    are fewer than two figures.
-    """
-    import numpy as np  # noqa: PLC0415 - see the module's docstring
-    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - see the module's docstring
 
-    figures = np.asarray(_finite(values), dtype=np.float64)
-    n = figures.size
-    if n < 2:
-        raise ValueError(f"an interval needs at least two figures, not {n}")
-    generator = np.random.Generator(np.random.PCG64(seed))
-    means = figures[generator.integers(0, n, size=(resamples, n))].mean(axis=1)
-    student = stdtrit(n - 1, (1 - level) / 2)
-    tail = float(ndtr(math.sqrt(n / (n - 1)) * student))
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return Interval(low=float(low), high=float(high))
+def _harmonic_size(groups: Iterable[Sequence[float]]) -> float:
+    return 1 / mean(1 / len(group) for group in groups)
+
+
+# --- duplicates -----------------------------------------------------------------------------
 
 
 def repeatability(groups: Iterable[Sequence[float]]) -> Repeatability | None:
@@ -177,21 +389,6 @@ def _squared_differences(figures: Sequence[float]) -> float:
     centre = mean(figures)
     squares = [(figure - centre) ** 2 for figure in figures]
     return 2 * len(figures) * math.fsum(squares)
-
-
-def smallest_difference(sd: float, scenarios: int) -> float | None:
-    """What a paired comparison over so many scenarios finds 4 times in 5, at 5 %, two-sided.
-
-    (t_{0.975} + t_{0.8})·sd/√n with n - 1 degrees of freedom; `sd` is of one scenario's difference.
-    None below MIN_SCENARIOS.
-    """
-    from scipy.special import stdtrit  # noqa: PLC0415 - see the module's docstring
-
-    if scenarios < MIN_SCENARIOS:
-        return None
-    freedom = scenarios - 1
-    quantiles = float(stdtrit(freedom, 0.975)) + float(stdtrit(freedom, 0.8))
-    return quantiles * sd / math.sqrt(scenarios)
 
 
 def differences(a: Fingerprint, b: Fingerprint) -> list[str]:

@@ -23,15 +23,10 @@ from runner.benchmarks.scenarios.scenario_power import (
     power_of,
     spread_of,
 )
-from runner.benchmarks.scenarios.stand_in import (
-    Clusters,
-    Subject,
-    subjects_of,
-    trial_differences,
-)
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
 from runner.records import Budget, Count, Effort, Price, Scenario
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
+from runner.report.clusters import Clusters, ScenarioSubject, subjects_of
 from runner.report.figures import values, whole_fairness
 from runner.scoring import statistics
 from runner.support.errors import FairtrialError
@@ -147,7 +142,7 @@ def _power(
     pairs: PlannedPairs,
     models: Sequence[ModelEstimate],
     earlier: Sequence[LoadedRun],
-    subjects: Mapping[str, Subject],
+    subjects: Mapping[str, ScenarioSubject],
 ) -> Power | None:
     if not pairs.measured:
         return None
@@ -275,7 +270,7 @@ def _with_scorecards(store: RunStore) -> LoadedRun:
 
 
 def _differences(
-    run: LoadedRun, model: str, subjects: Mapping[str, Subject]
+    run: LoadedRun, model: str, subjects: Mapping[str, ScenarioSubject]
 ) -> Iterator[Differences]:
     """Of each arm, from the shell's."""
     if not is_language_model(kind_name(model)):
@@ -289,12 +284,12 @@ def _differences(
     shell = fairness.pop(SHELL, {})
     for figures in fairness.values():
         found: dict[tuple[str, str], list[float]] = {}
-        for (scenario, _), difference in trial_differences(shell, figures).items():
+        for (scenario, _), difference in statistics.trial_differences(shell, figures).items():
             found.setdefault((repositories[scenario], scenario), []).append(difference)
         yield found
 
 
-def _repository(cell: LoadedCell, subjects: Mapping[str, Subject]) -> str:
+def _repository(cell: LoadedCell, subjects: Mapping[str, ScenarioSubject]) -> str:
     """Of a scenario that left the catalog: the tree that its cell saw."""
     known = subjects.get(cell.cell.scenario)
     fingerprint = cell.result.fingerprint if cell.result else None

@@ -14,16 +14,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from runner.benchmarks.scenarios.stand_in import (
-    ALPHA,
-    ClusterKind,
-    Clusters,
-    VarianceSplit,
-    least_clusters,
-    smallest_difference,
-    variance_split,
-)
 from runner.records import Count, Record
+from runner.report.clusters import Clusters
+from runner.report.records import ClusterKind
+from runner.scoring import statistics
+from runner.scoring.statistics import ALPHA, VarianceSplit
 
 Differences = Mapping[tuple[str, str], Sequence[float]]
 """(Repository, scenario) -> a server's fairness less the shell's, trial by trial."""
@@ -150,7 +145,7 @@ class Power(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spread:
+class DifferenceSpread:
     """What differences vary by, and how far from it the truth may lie."""
 
     split: VarianceSplit
@@ -172,10 +167,12 @@ class Spread:
         )
 
 
-def spread_of(earlier: Iterable[Differences]) -> Spread:
+def spread_of(earlier: Iterable[Differences]) -> DifferenceSpread:
     """`earlier`: of each arm of each run. Arms share scenarios: they count as one sample."""
     low, high = ASSUMED_RANGE
-    assumed = Spread(split=ASSUMED, low=low, high=high, basis="assumed, half of it between trials")
+    assumed = DifferenceSpread(
+        split=ASSUMED, low=low, high=high, basis="assumed, half of it between trials"
+    )
     known = [arm for arm in earlier if len(arm) > 1]
     scenarios = {place for arm in known for place in arm}
     repositories = {repository for repository, _ in scenarios}
@@ -192,7 +189,7 @@ def spread_of(earlier: Iterable[Differences]) -> Spread:
     if not split.of_cluster(1, 1):
         return assumed
     low, high = _sd_factors(clusters - 1)
-    return Spread(split=split, low=low, high=high, basis=basis)
+    return DifferenceSpread(split=split, low=low, high=high, basis=basis)
 
 
 def _pooled(arms: Sequence[Differences]) -> VarianceSplit:
@@ -200,7 +197,7 @@ def _pooled(arms: Sequence[Differences]) -> VarianceSplit:
     sums: defaultdict[str, float] = defaultdict(float)
     weights: defaultdict[str, int] = defaultdict(int)
     for arm in arms:
-        split = variance_split(arm)
+        split = statistics.variance_split(arm)
         repositories = len({repository for repository, _ in arm})
         trials = sum(map(len, arm.values()))
         sizes = {"repository": 1, "scenario": repositories, "trial": len(arm)}
@@ -266,10 +263,10 @@ class PlannedRun:
         return Design(clusters=len(sizes), scenarios=scenarios, trials=self.trials)
 
 
-def power_of(planned: PlannedRun, spread: Spread, detect: float) -> Power:
+def power_of(planned: PlannedRun, spread: DifferenceSpread, detect: float) -> Power:
     clusters = planned.clusters
     repositories = len(clusters.repositories)
-    fewest = least_clusters(clusters.comparisons)
+    fewest = statistics.least_clusters(clusters.comparisons)
     across = _Finder(planned=planned, kind="repository", spread=spread, least=fewest, detect=detect)
     here = across
     if clusters.kind == "question":
@@ -336,7 +333,7 @@ class _Finder:
 
     planned: PlannedRun
     kind: ClusterKind
-    spread: Spread
+    spread: DifferenceSpread
     least: int
     detect: float
 
@@ -349,7 +346,7 @@ class _Finder:
             return None
         sd = math.sqrt(self.spread.split.of_cluster(design.scenarios, design.trials))
         level = ALPHA / self.planned.clusters.comparisons
-        return smallest_difference(sd, design.clusters, level=level)
+        return statistics.smallest_difference(sd, design.clusters, level=level)
 
     def way(self, server: str, part: Part, called: WayOf) -> Way:
         design = self.design(server)

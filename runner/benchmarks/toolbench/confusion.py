@@ -17,7 +17,7 @@ from runner.benchmarks.toolbench.task_results import (
 )
 from runner.benchmarks.toolbench.task_scoring import grouped
 from runner.benchmarks.toolbench.tasks import Task, fold_server
-from runner.scoring.statistics import bootstrap_interval, mean
+from runner.scoring.statistics import ClusterMean, mean
 from runner.support.errors import FairtrialError
 
 
@@ -152,8 +152,7 @@ def _change(pairs: Sequence[tuple[float, float]]) -> FigureChange:
         return FigureChange(
             before=None, after=None, mean=None, low=None, high=None, better=0, worse=0
         )
-    if len(differences) > 1:
-        interval = bootstrap_interval(differences)
+    if interval := ClusterMean(figures=tuple(differences)).interval():
         low, high = interval.low, interval.high
     return FigureChange(
         before=mean(before for before, _ in pairs),

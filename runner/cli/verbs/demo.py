@@ -22,4 +22,6 @@ class Verb(Request):
 def run(request: Verb) -> int:
     from runner.cli.verbs import run
 
-    return run.run(taken(run.Verb, request, scenarios=SCENARIOS, servers=SERVERS, gate="prefer"))
+    return run.run(
+        taken(run.Verb, request, scenarios=SCENARIOS, servers=SERVERS, trials=1, gate="prefer")
+    )

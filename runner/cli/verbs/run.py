@@ -54,9 +54,9 @@ class Verb(Request):
     judge: JudgeChoice = group(JudgeChoice)
     trials: int = said(
         "--trials N",
-        "cells of each kind (default: 1); fixed before, and there is no rule that stops a run "
+        "cells of each kind (default: 2); fixed before, and there is no rule that stops a run "
         "when its figures please: looking until they do finds differences that are not there",
-        1,
+        2,
     )
     study: StudyOptions = group(StudyOptions)
     detect: float = said(
