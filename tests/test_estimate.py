@@ -31,7 +31,7 @@ from runner.benchmarks.scenarios.scenario_power import power_of as power_of_plan
 from runner.catalog.catalog import Catalog, load_catalog
 from runner.records import Canary, Price, PriceList
 from runner.records.run_store import LoadedCell, RunStore
-from runner.report.clusters import Clusters, ScenarioSubject
+from runner.report.clusters import Clusters, Topic
 from runner.scoring import statistics
 from tests.checkout import ROOT
 from tests.report.loaded import MODEL, cell, loaded, measured
@@ -318,12 +318,12 @@ def test_the_planned_design_finds_its_printed_difference_four_times_in_five(
 
     split = statistics.VarianceSplit(repository=0.004, scenario=0.006, trial=0.02)
     topics = {
-        f"{repository}/{scenario}": ScenarioSubject(repository=str(repository))
+        f"{repository}/{scenario}": Topic(repository=str(repository))
         for repository in range(repositories)
         for scenario in range(3)
     }
     planned = PlannedRun(
-        clusters=Clusters(subjects=topics, comparisons=2),
+        clusters=Clusters(topics=topics, comparisons=2),
         measured={"one": list(topics), "other": list(topics)},
         trials=trials,
         cells=1,

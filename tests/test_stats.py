@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from runner.scoring import statistics
@@ -17,7 +19,8 @@ from tests.report.loaded import cell, fingerprint, tools
 def test_differences_are_paired_by_trial_and_averaged_within_the_scenario() -> None:
     shell = {("a", 1): 0.2, ("a", 2): 0.4, ("b", 1): 0.5}
     arm = {("a", 1): 0.3, ("a", 2): 0.7, ("b", 1): 0.4}
-    assert statistics.paired_differences(shell, arm) == {
+    found = statistics.scenario_means(statistics.trial_differences(shell, arm))
+    assert found == {
         "a": pytest.approx(0.2),
         "b": pytest.approx(-0.1),
     }
@@ -25,8 +28,8 @@ def test_differences_are_paired_by_trial_and_averaged_within_the_scenario() -> N
 
 def test_a_trial_that_one_arm_lacks_is_in_no_pair() -> None:
     shell = {("easy", 1): 0.9, ("hard", 1): 0.1}
-    assert statistics.paired_differences(shell, {("easy", 1): 0.9, ("other", 1): 1.0}) == {
-        "easy": 0.0
+    assert statistics.trial_differences(shell, {("easy", 1): 0.9, ("other", 1): 1.0}) == {
+        ("easy", 1): 0.0
     }
 
 
@@ -39,7 +42,7 @@ def test_more_trials_of_one_scenario_do_not_outvote_the_others() -> None:
 def test_a_figure_that_is_no_number_is_refused(figure: float) -> None:
     for refuse in (
         statistics.mean,
-        statistics.bootstrap_interval,
+        lambda values: statistics.ClusterMean(figures=tuple(values) * 4).interval(),
         lambda values: statistics.repeatability([values]),
     ):
         with pytest.raises(ValueError, match="NaN or infinite"):
@@ -51,54 +54,138 @@ def test_nothing_has_no_mean() -> None:
         statistics.mean([])
 
 
-# --- intervals ------------------------------------------------------------------------------
+# --- a mean over clusters -------------------------------------------------------------------
 
 
-def test_one_figure_has_no_interval() -> None:
-    with pytest.raises(ValueError, match="at least two"):
-        statistics.bootstrap_interval([0.5])
+def mean_of(*figures: float) -> statistics.ClusterMean:
+    return statistics.ClusterMean(figures=figures)
 
 
-def test_constant_figures_have_an_interval_of_no_width() -> None:
-    assert statistics.bootstrap_interval([0.25] * 8) == statistics.Interval(low=0.25, high=0.25)
+def test_five_clusters_have_no_interval_and_six_have_their_range() -> None:
+    assert mean_of(0.1, 0.2, 0.3, 0.4, 0.5).interval() is None
+    found = mean_of(0.1, 0.2, 0.3, 0.4, 0.5, 0.6).interval()
+    # One subset mean in 64 lies beyond each end: 1/64 is under 2.5 %, and 2/64 is not.
+    assert found == statistics.Interval(low=0.1, high=0.6)
 
 
-def test_the_same_figures_give_the_same_interval_each_time() -> None:
-    figures = [0.1, 0.4, 0.2, 0.9, 0.3, 0.5, 0.8]
-    assert statistics.bootstrap_interval(figures) == statistics.bootstrap_interval(figures)
-    assert statistics.bootstrap_interval(figures) != statistics.bootstrap_interval(figures, seed=1)
+@pytest.mark.parametrize("count", [6, 9, 12, 13, 40])
+def test_constant_figures_have_an_interval_of_no_width(count: int) -> None:
+    found = mean_of(*[0.25] * count)
+    assert found.interval() == statistics.Interval(low=0.25, high=0.25)
+    assert found.p == pytest.approx(2 * 0.5**count)
+    assert found.p_above(0.3) == 1.0
+    assert mean_of(*[0.0] * count).p == 1.0
 
 
-def test_two_figures_give_an_interval_that_reaches_both() -> None:
-    # Resampled means of {0, 1} are 0, ½ and 1 with ¼, ½, ¼; the expanded tail (0.01 % at n = 2)
-    # lies in the outer ones.
-    assert statistics.bootstrap_interval([0.0, 1.0]) == statistics.Interval(low=0.0, high=1.0)
+def test_p_of_few_clusters_is_what_trying_every_sign_gives() -> None:
+    figures = (0.3, -0.1, 0.4, 0.2, 0.25, -0.05, 0.1)
+    observed = sum(figures)
+    flips = [
+        sum(sign * figure for sign, figure in zip(signs, figures, strict=True))
+        for signs in itertools.product((1, -1), repeat=7)
+    ]
+    assert mean_of(*figures).p_above() == sum(flip >= observed - 1e-12 for flip in flips) / 128
 
 
-def test_the_interval_is_no_narrower_than_students_t_would_be_by_much() -> None:
-    figures = [0.1, 0.3, 0.2, 0.4, 0.25, 0.35, 0.15, 0.3, 0.2, 0.25]
-    mean = sum(figures) / 10
-    sd = math.sqrt(sum((figure - mean) ** 2 for figure in figures) / 9)
-    half = 2.262 * sd / math.sqrt(10)  # Student's t, 9 degrees of freedom, 97.5 %
-    found = statistics.bootstrap_interval(figures)
-    assert (found.low, found.high) == pytest.approx((mean - half, mean + half), abs=0.15 * half)
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.975])
+@pytest.mark.parametrize("count", [7, 12, 13, 30])
+def test_an_interval_leaves_zero_out_just_where_its_test_refuses_it(
+    count: int, level: float
+) -> None:
+    seeded = np.random.default_rng(count)
+    for shift in np.linspace(-0.5, 0.5, 41):
+        found = mean_of(*(seeded.normal(size=count) * 0.4 + shift))
+        interval = found.interval(level)
+        assert interval is not None
+        assert interval.contains(0) == (found.p > 1 - level + 1e-12)
 
 
-def test_ninety_five_percent_intervals_hold_the_truth_about_that_often_at_the_least_n() -> None:
-    import numpy as np
-
-    draws = np.random.Generator(np.random.PCG64(7)).normal(
-        0, 1, size=(600, statistics.MIN_SCENARIOS)
-    )
-    held = sum(
-        statistics.bootstrap_interval(row, resamples=1000, seed=seed).contains(0)
-        for seed, row in enumerate(draws)
-    )
-    assert 0.91 < held / 600 < 0.97
+def test_beyond_twelve_clusters_the_interval_is_students() -> None:
+    figures = (0.1, 0.3, 0.2, 0.4, 0.25, 0.35, 0.15, 0.3, 0.2, 0.25, 0.1, 0.3, 0.2)
+    centre = sum(figures) / 13
+    sd = math.sqrt(sum((figure - centre) ** 2 for figure in figures) / 12)
+    half = 2.178813 * sd / math.sqrt(13)  # Student's t, 12 degrees of freedom, 97.5 %
+    found = mean_of(*figures).interval()
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((centre - half, centre + half), abs=1e-6)
 
 
-def test_the_least_number_of_scenarios_is_where_the_sign_test_can_first_speak() -> None:
-    assert 2 * 0.5**statistics.MIN_SCENARIOS <= 0.05 < 2 * 0.5 ** (statistics.MIN_SCENARIOS - 1)
+def test_the_least_number_of_clusters_is_where_every_sign_alike_can_first_speak() -> None:
+    found = {count: statistics.least_clusters(count) for count in (1, 2, 3, 5, 10)}
+    assert found == {1: 6, 2: 7, 3: 7, 5: 8, 10: 9}
+    for comparisons, least in found.items():
+        assert 2 * 0.5**least <= 0.05 / comparisons < 2 * 0.5 ** (least - 1)
+    with pytest.raises(ValueError, match="0 comparisons"):
+        statistics.least_clusters(0)
+
+
+def test_holm_adjusts_as_statsmodels_does() -> None:
+    # statsmodels 0.15.0, multipletests(p, method="holm").
+    found = statistics.holm([0.01, 0.04, 0.03, 0.005, 0.5])
+    assert found == pytest.approx([0.04, 0.09, 0.09, 0.025, 0.5])
+    assert statistics.holm([]) == []
+
+
+def test_the_level_of_each_comparison_is_the_one_at_which_holm_decides() -> None:
+    ps = [0.01, 0.04, 0.03, 0.005, 0.5]
+    levels = statistics.holm_levels(ps)
+    assert levels == pytest.approx([0.05 / 4, 0.05 / 3, 0.05 / 3, 0.05 / 5, 0.05 / 3])
+    refused = [p <= level for p, level in zip(ps, levels, strict=True)]
+    assert refused == [adjusted <= 0.05 for adjusted in statistics.holm(ps)]
+
+
+def test_the_smallest_difference_is_found_four_times_in_five() -> None:
+    seeded = np.random.default_rng(11)
+    for clusters, level in ((6, 0.05), (8, 0.01), (12, 0.05), (20, 0.05)):
+        difference = statistics.smallest_difference(0.2, clusters, level=level)
+        assert difference is not None
+        drawn = seeded.normal(difference, 0.2, size=(1000, clusters))
+        found = sum(mean_of(*row).p <= level for row in drawn) / 1000
+        assert 0.76 < found < 0.84, clusters
+
+
+def test_no_difference_can_be_found_of_too_few_clusters() -> None:
+    assert statistics.smallest_difference(0.2, 5) is None
+    assert statistics.smallest_difference(0.2, 7, level=0.05 / 5) is None
+
+
+def test_students_smallest_difference_is_the_non_central_ts() -> None:
+    # statsmodels 0.15.0, TTestPower().solve_power(None, nobs=20, alpha=.05, power=.8).
+    assert statistics.smallest_difference(1.0, 20) == pytest.approx(0.660444, abs=1e-4)
+
+
+# --- what differences vary by ---------------------------------------------------------------
+
+
+def test_a_variance_is_split_by_what_made_it() -> None:
+    seeded = np.random.default_rng(3)
+    differences = {}
+    for repository in range(300):
+        of_repository = seeded.normal(0, 0.10)
+        for scenario in range(3):
+            of_scenario = of_repository + seeded.normal(0, 0.07)
+            trials = of_scenario + seeded.normal(0, 0.05, size=2)
+            differences[str(repository), str(scenario)] = trials.tolist()
+    split = statistics.variance_split(differences)
+    assert split is not None and split.repository and split.scenario and split.trial
+    assert math.sqrt(split.repository) == pytest.approx(0.10, abs=0.015)
+    assert math.sqrt(split.scenario) == pytest.approx(0.07, abs=0.01)
+    assert math.sqrt(split.trial) == pytest.approx(0.05, abs=0.005)
+    whole = split.of_cluster(3, 2)
+    assert split.trial_share(3, 2) == pytest.approx(split.trial / 6 / whole)
+    assert split.of_cluster(3, 1000) < whole < split.of_cluster(1, 1)
+
+
+def test_what_cannot_be_told_apart_is_not_told_apart() -> None:
+    split = statistics.variance_split({("a", "1"): [0.1], ("b", "2"): [0.3], ("c", "3"): [0.2]})
+    assert split is not None
+    assert (split.scenario, split.trial) == (None, None)
+    assert split.repository == pytest.approx(0.01)
+    assert split.trial_share(1, 1) is None
+    alone = statistics.variance_split({("a", "1"): [0.1, 0.3], ("a", "2"): [0.2, 0.2]})
+    assert alone is not None
+    assert alone.repository is None
+    assert statistics.variance_split({("a", "1"): [0.1, 0.2]}) is None
 
 
 # --- noise ----------------------------------------------------------------------------------

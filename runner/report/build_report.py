@@ -28,7 +28,7 @@ from runner.records import (
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.blocks import block_reports, order_of
 from runner.report.caveats import not_concluded
-from runner.report.clusters import subjects_of
+from runner.report.clusters import topics_of
 from runner.report.comparison import Comparisons, noise_layers
 from runner.report.costs import costs, lost_turns
 from runner.report.figures import (
@@ -109,7 +109,7 @@ def build_report(
     `gate`: what stood in front of it; a run that began without one stays ungated, whatever stands
     there now. `since`: what was accepted after the run was planned.
     """
-    view = view_of(run, subjects_of(scenarios))
+    view = view_of(run, topics_of(scenarios))
     # A run that began without a gate has no judge that anybody vouches for.
     shown = None if run.plan.ungated else gate
     standing: Standing = shown.standing if shown else "screens"

@@ -22,7 +22,7 @@ LEAST_QUESTIONS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScenarioSubject:
+class Topic:
     """What a scenario asks about."""
 
     repository: str
@@ -31,13 +31,13 @@ class ScenarioSubject:
     """Paths that an answer has to cite. Two scenarios that share one are of one group."""
 
 
-def subjects_of(scenarios: Mapping[str, Scenario]) -> dict[str, ScenarioSubject]:
-    return {name: _subject(scenario) for name, scenario in scenarios.items()}
+def topics_of(scenarios: Mapping[str, Scenario]) -> dict[str, Topic]:
+    return {name: _topic(scenario) for name, scenario in scenarios.items()}
 
 
-def _subject(scenario: Scenario) -> ScenarioSubject:
+def _topic(scenario: Scenario) -> Topic:
     places = [place for step in scenario.steps for place in step.must_cite]
-    return ScenarioSubject(
+    return Topic(
         repository=repository_name(scenario.repository),
         files=frozenset(place.path for place in places),
     )
@@ -53,14 +53,14 @@ def repository_name(source: Source) -> str:
 class Clusters:
     """The clusters of a run's planned scenarios."""
 
-    subjects: Mapping[str, ScenarioSubject]
+    topics: Mapping[str, Topic]
     """Of every planned scenario."""
     comparisons: int = 1
     """Arms with a server, over all models."""
 
     @cached_property
     def repositories(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.repository for one in self.subjects.values()))
+        return tuple(dict.fromkeys(one.repository for one in self.topics.values()))
 
     @cached_property
     def kind(self) -> ClusterKind:
@@ -79,7 +79,7 @@ class Clusters:
         return Sampled(
             cluster=self.kind,
             repositories=len(self.repositories),
-            questions=len(set(_groups(self.subjects).values())),
+            questions=len(set(_groups(self.topics).values())),
             least=self.least(self.comparisons),
             comparisons=self.comparisons,
         )
@@ -104,15 +104,15 @@ class Clusters:
     def _of(self) -> Mapping[str, str]:
         """Scenario -> its cluster."""
         if self.kind == "repository":
-            return {name: subject.repository for name, subject in self.subjects.items()}
-        return _groups(self.subjects)
+            return {name: topic.repository for name, topic in self.topics.items()}
+        return _groups(self.topics)
 
 
-def _groups(subjects: Mapping[str, ScenarioSubject]) -> dict[str, str]:
+def _groups(topics: Mapping[str, Topic]) -> dict[str, str]:
     """Scenario -> the group of those that share a file with it, over however many between."""
     groups: list[tuple[list[str], set[tuple[str, str]]]] = []
-    for name, subject in subjects.items():
-        names, files = [name], {(subject.repository, path) for path in subject.files}
+    for name, topic in topics.items():
+        names, files = [name], {(topic.repository, path) for path in topic.files}
         apart = []
         for group in groups:
             if group[1].isdisjoint(files):

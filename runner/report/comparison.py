@@ -156,7 +156,7 @@ class _PairedDifference:
             return "n=1" if self.one_scenario else ""
         if self.clusters.kind == "repository":
             return f"{found} of {least} repositories"
-        known = len({self.clusters.subjects[name].repository for name in self.by_scenario})
+        known = len({self.clusters.topics[name].repository for name in self.by_scenario})
         enough = statistics.least_clusters(comparisons)
         return f"{known} of {enough} repositories, or {found} of {least} groups of questions"
 
@@ -293,7 +293,7 @@ def _variation(
 ) -> Variation | None:
     trials: dict[tuple[str, str], list[float]] = {}
     for (scenario, _), figure in difference.by_trial.items():
-        repository = difference.clusters.subjects[scenario].repository
+        repository = difference.clusters.topics[scenario].repository
         trials.setdefault((repository, scenario), []).append(figure)
     split = statistics.variance_split(trials)
     if split is None:

@@ -424,7 +424,7 @@ def _about_margin(report: Report) -> Iterator[str]:
 
 
 BETWEEN: tuple[Column[ArmPair], ...] = (
-    words("arm", lambda pair: clean(pair.first)),
+    words("server", lambda pair: clean(pair.first)),
     words("against", lambda pair: clean(pair.second)),
     number("Δ", lambda pair: signed(pair.delta.value), full="Δ fairness"),
     number("95 %", lambda pair: signed_interval(pair.delta.low, pair.delta.high), full=TOGETHER),
@@ -435,7 +435,8 @@ BETWEEN: tuple[Column[ArmPair], ...] = (
 
 
 def between(report: Report) -> Table:
-    notes = [f"Intervals and p pay for {len(report.between)} comparisons (Holm)."]
+    count = len(report.between)
+    notes = [f"Intervals and p pay for {count} comparisons (Holm)."] if count > 1 else []
     return table("Servers against each other", BETWEEN, report.between, notes=notes)
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from runner.agents.models import is_language_model, kind_name, kind_that_answered
 from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict
 from runner.records.run_store import LoadedCell, LoadedRun
-from runner.report.clusters import Clusters, ScenarioSubject
+from runner.report.clusters import Clusters, Topic
 from runner.runs.importing.imported_cell import KIND
 from runner.scoring import statistics
 from runner.support.code_digest import makes_figures
@@ -125,12 +125,12 @@ class RunView:
 
 
 @makes_figures
-def view_of(run: LoadedRun, subjects: Mapping[str, ScenarioSubject] | None = None) -> RunView:
-    """`subjects`: what the scenarios ask about; of one that is not there, its tree is known."""
+def view_of(run: LoadedRun, topics: Mapping[str, Topic] | None = None) -> RunView:
+    """`topics`: what the scenarios ask about; of one that is not there, its tree is known."""
     cells = tuple(_planned_cells(run))
     models = unique(cell.cell.model for cell in cells)
     differs = _what_differs(cells)
-    clusters = _clusters(cells, subjects or {})
+    clusters = _clusters(cells, topics or {})
     return RunView(
         cells=cells,
         models=models,
@@ -142,17 +142,17 @@ def view_of(run: LoadedRun, subjects: Mapping[str, ScenarioSubject] | None = Non
     )
 
 
-def _clusters(cells: Sequence[LoadedCell], subjects: Mapping[str, ScenarioSubject]) -> Clusters:
+def _clusters(cells: Sequence[LoadedCell], topics: Mapping[str, Topic]) -> Clusters:
     planned = grouped(cells, lambda cell: cell.cell.scenario)
-    known = {name: subjects.get(name) or _subject(own) for name, own in planned.items()}
+    known = {name: topics.get(name) or _topic(own) for name, own in planned.items()}
     arms = {(cell.cell.model, cell.cell.server) for cell in cells if cell.cell.server != SHELL}
-    return Clusters(subjects=known, comparisons=max(1, len(arms)))
+    return Clusters(topics=known, comparisons=max(1, len(arms)))
 
 
-def _subject(cells: Sequence[LoadedCell]) -> ScenarioSubject:
+def _topic(cells: Sequence[LoadedCell]) -> Topic:
     """Of a scenario that left the catalog: by the tree that its cells saw."""
     trees = unique(fingerprint.tree for fingerprint in fingerprints(cells))
-    return ScenarioSubject(repository=trees[0] if trees else "")
+    return Topic(repository=trees[0] if trees else "")
 
 
 def _kinds(cells: Sequence[LoadedCell]) -> dict[str, tuple[str, ...]]:

@@ -129,7 +129,7 @@ def test_the_same_run_gives_the_same_bytes_and_reads_back_as_the_same_report(
 def test_a_run_on_disk_is_reported_from_what_the_store_holds(tmp_path: Path) -> None:
     run, store = small_run(), RunStore(tmp_path / "flask-run")
     store.write_plan(run.plan)
-    for item in run.cells[:7]:
+    for item in run.cells[:8]:
         assert item.result is not None
         assert item.scorecard is not None
         store.finish(store.begin(item.cell), item.result)
@@ -139,7 +139,7 @@ def test_a_run_on_disk_is_reported_from_what_the_store_holds(tmp_path: Path) -> 
         tallies["shell"].measured,
         tallies["codegraph"].measured,
         tallies["cclsp"].unfinished,
-    ) == (6, 1, 6)
+    ) == (7, 1, 7)
 
 
 # --- the denominator ------------------------------------------------------------------------
@@ -149,17 +149,17 @@ def test_broken_cells_stay_in_the_denominator_and_are_named_with_their_reason() 
     report = report_of(small_run())
     tally = arm(report, "cclsp").tally
     assert (tally.planned, tally.measured, tally.broken, tally.unfinished, tally.attempts) == (
+        7,
         6,
-        5,
         1,
         0,
-        7,
+        8,
     )
     assert [(fault.scenario, fault.outcome, fault.reason) for fault in report.faults] == [
-        ("foxtrot", "sandbox_failed", "the container is gone")
+        ("golf", "sandbox_failed", "the container is gone")
     ]
     assert all(
-        "5/6" in text and "the container is gone" in text
+        "6/7" in text and "the container is gone" in text
         for name, text in all_forms(report).items()
         if name != "report.json"
     )
@@ -170,17 +170,17 @@ def test_dropping_the_bad_cells_from_the_load_shows_them_as_unfinished() -> None
     kept = tuple(item for item in run.cells if item.measured and item.cell.scenario in NAMES[:3])
     report = report_of(replace(run, cells=kept))
     assert {one.label: (one.tally.planned, one.tally.unfinished) for one in report.arms} == {
-        "shell": (6, 3),
-        "codegraph": (6, 3),
-        "cclsp": (6, 3),
+        "shell": (7, 4),
+        "codegraph": (7, 4),
+        "cclsp": (7, 4),
     }
-    assert arm(report, "codegraph").fairness.score.planned == 6
-    assert any("3 of 6 cells are not finished" in line for line in report.not_concluded)
+    assert arm(report, "codegraph").fairness.score.planned == 7
+    assert any("4 of 7 cells are not finished" in line for line in report.not_concluded)
 
 
 def test_cells_that_nobody_planned_count_for_nobody() -> None:
     run = small_run()
-    padded = replace(run, cells=(*run.cells, measured(cell("golf", "codegraph"), 1.0)))
+    padded = replace(run, cells=(*run.cells, measured(cell("hotel", "codegraph"), 1.0)))
     assert report_of(padded) == report_of(run)
 
 
@@ -265,7 +265,7 @@ def test_a_measured_cell_without_a_fingerprint_is_compared_with_nobody() -> None
 
 def test_a_steady_gain_over_enough_scenarios_is_higher_than_shell() -> None:
     delta = arm(report_of(small_run()), "codegraph").delta
-    assert (delta.judgement, delta.value, delta.scenarios, delta.pairs) == ("higher", 0.2, 6, 6)
+    assert (delta.judgement, delta.value, delta.scenarios, delta.pairs) == ("higher", 0.199, 7, 7)
     assert delta.low is not None
     assert delta.low > 0
 
@@ -278,10 +278,18 @@ def test_an_interval_that_holds_zero_detects_nothing() -> None:
     cells = shells() + [
         measured(cell(name, "codegraph"), round(score + shift, 3))
         for name, score, shift in zip(
-            NAMES, SHELL_SCORES, (0.3, -0.3, 0.2, -0.2, 0.1, -0.05), strict=True
+            NAMES, SHELL_SCORES, (0.3, -0.3, 0.2, -0.2, 0.1, -0.05, 0.0), strict=True
         )
     ]
-    assert arm(report_of(loaded(cells)), "codegraph").delta.says == "no difference detected"
+    report = report_of(loaded(cells))
+    delta = arm(report, "codegraph").delta
+    assert delta.says == "no difference detected"
+    assert delta.low is not None and delta.high is not None
+    assert delta.could_miss == max(-delta.low, delta.high)
+    for text in all_forms(report).values():
+        assert f"{delta.could_miss:.3f} could have been missed" in " ".join(text.split()) or (
+            text.startswith("{")
+        )
 
 
 def test_a_gain_inside_the_noise_of_duplicates_detects_nothing() -> None:
@@ -306,7 +314,11 @@ def test_too_few_scenarios_are_too_few_however_many_trials_they_have() -> None:
         for server_name, score in (("shell", 0.3), ("codegraph", 0.9))
     ]
     delta = arm(report_of(loaded(cells)), "codegraph").delta
-    assert (delta.says, delta.pairs, delta.low) == ("too few to tell (n=5)", 40, None)
+    assert (delta.says, delta.pairs, delta.low) == (
+        "too few to tell (5 of 6 repositories, or 5 of 12 groups of questions)",
+        40,
+        None,
+    )
 
 
 def test_servers_without_a_shell_arm_are_compared_with_nothing() -> None:
@@ -315,7 +327,7 @@ def test_servers_without_a_shell_arm_are_compared_with_nothing() -> None:
 
 
 def test_each_model_is_compared_with_its_own_shell() -> None:
-    report = report_of(loaded(pairs(0.2) + pairs(-0.2, model="claude-haiku-4")))
+    report = report_of(loaded(pairs(0.2, n=7) + pairs(-0.2, n=7, model="claude-haiku-4")))
     assert {one.label: one.delta.judgement for one in report.arms} == {
         "shell (claude-sonnet-4)": "baseline",
         "codegraph (claude-sonnet-4)": "higher",
@@ -460,7 +472,7 @@ def test_an_ungated_run_says_so_at_every_heading_of_every_form() -> None:
         for line in forms["report.html"].splitlines()
         if re.match(r"<h[12]", line)
     )
-    assert forms["terminal"].count("UNGATED · ") == 17
+    assert forms["terminal"].count("UNGATED · ") == 19
     assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
 
 
@@ -541,15 +553,15 @@ def test_a_run_that_no_gate_vouches_for_ranks_nobody(gate: Gate | None) -> None:
     ("cells", "says"),
     [
         (pairs(0.2, model="offline"), "no language model answered"),
-        (pairs(0.2, n=2), "with 2 scenarios no pattern of wins"),
-        (pairs(0.2, n=1), "with 1 scenario no pattern of wins"),
+        (pairs(0.2, n=2), "2 were asked about, and 6 are the least"),
+        (pairs(0.2, n=1), "1 groups of questions about the same files are fewer than 12"),
         (pairs(0.2), "only claude-sonnet-4 answered"),
         (pairs(0.2), "the noise floor is unknown"),
         (pairs(0.2), "every scenario has the same slant (favours indexes)"),
         (pairs(0.2), "all scenarios are in python"),
         (pairs(0.2), "the checklist judge sees those and nothing else"),
-        ([*pairs(0.2, n=2), broken(cell("golf"))], "1 of 3 cells broke"),
-        ([*pairs(0.2, n=2), unfinished(cell("golf"))], "1 of 3 cells are not finished"),
+        ([*pairs(0.2, n=2), broken(cell("hotel"))], "1 of 3 cells broke"),
+        ([*pairs(0.2, n=2), unfinished(cell("hotel"))], "1 of 3 cells are not finished"),
         (
             [measured(cell("alpha"), 0.5, grounding=grounding(chance_rate=0.75))],
             "random lines of the same files would reach 0.750",
@@ -760,7 +772,7 @@ def test_bars_say_in_words_what_they_show() -> None:
         for tag, attrs in _Page(html.render(report_of(small_run()))).tags
         if tag == "svg"
     ]
-    assert labels[1] == "fairness 0.700, 95 % interval 0.633 to 0.753; shell 0.500"
+    assert labels[1] == "fairness 0.696, 95 % interval 0.650 to 0.740; shell 0.497"
     assert len(labels) == 4  # the shell once more, over the pairs of the one that broke
 
 
@@ -865,19 +877,19 @@ def test_tokens_are_shown_by_what_they_were_of_and_as_estimates() -> None:
 # --- pairs ----------------------------------------------------------------------------------
 
 
-def six_beside_one() -> LoadedRun:
+def seven_beside_one() -> LoadedRun:
     """A server that was planned on the shell's worst scenario alone."""
     return loaded([*shells(), measured(cell(NAMES[0], "codegraph"), 0.45)])
 
 
-def test_six_cells_of_the_shell_are_not_set_beside_one_of_a_server() -> None:
-    report = report_of(six_beside_one())
+def test_seven_cells_of_the_shell_are_not_set_beside_one_of_a_server() -> None:
+    report = report_of(seven_beside_one())
     shell, codegraph = report.arms
     assert (shell.fairness.score.value, shell.fairness.score.cells) == (SHELL_SCORES[0], 1)
     assert (codegraph.fairness.score.cells, codegraph.delta.pairs) == (1, 1)
-    assert (shell.tally.measured, shell.tally.unpaired) == (6, 5)
+    assert (shell.tally.measured, shell.tally.unpaired) == (7, 6)
     for text in all_forms(report).values():
-        assert "5 of 6 measured cells are" in re.sub(r"\s+", " ", text) or text.startswith("{")
+        assert "6 of 7 measured cells are" in re.sub(r"\s+", " ", text) or text.startswith("{")
 
 
 def test_costs_are_of_pairs() -> None:
@@ -894,7 +906,7 @@ def test_a_server_with_fewer_pairs_stands_beside_the_shell_of_the_same_cells() -
     report = report_of(small_run())
     beside = arm(report, "cclsp").beside
     assert beside is not None
-    assert beside.fairness.score.cells == arm(report, "cclsp").fairness.score.cells == 5
+    assert beside.fairness.score.cells == arm(report, "cclsp").fairness.score.cells == 6
     assert arm(report, "codegraph").beside is None
 
 
@@ -909,7 +921,7 @@ def test_a_cell_whose_counterpart_is_not_believed_is_unpaired() -> None:
 def test_the_shell_alone_and_servers_without_it_need_no_counterpart() -> None:
     for cells in (shells(), [measured(cell(name, "codegraph"), 0.5) for name in NAMES]):
         (only,) = report_of(loaded(cells)).arms
-        assert (only.tally.unpaired, only.fairness.score.cells) == (0, 6)
+        assert (only.tally.unpaired, only.fairness.score.cells) == (0, 7)
 
 
 def test_a_name_says_nothing_of_what_answered() -> None:

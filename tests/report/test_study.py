@@ -81,7 +81,7 @@ def test_a_block_s_order_and_seed_are_in_every_form() -> None:
 
 def test_every_block_has_one_arm_that_ran_first_and_one_that_ran_last() -> None:
     cells = []
-    for name in NAMES:
+    for name in NAMES[:6]:
         for server in ("shell", "codegraph", "cclsp"):
             cells.append(placed(measured(cell(name, server), 0.5)))
     report = report_of(loaded(cells))

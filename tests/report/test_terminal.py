@@ -59,7 +59,7 @@ def named(length: int) -> list[str]:
 @cache
 def report_with_names_of(length: int) -> Report:
     names = named(length)
-    return report_of(loaded([*arms_of(names), broken(cell("golf", names[0]))]))
+    return report_of(loaded([*arms_of(names), broken(cell("hotel", names[0]))]))
 
 
 # --- no column is hidden --------------------------------------------------------------------
@@ -114,9 +114,9 @@ def test_the_name_that_hid_the_hallucinations_hides_them_no_more() -> None:
     text = terminal.render(report)
     (heading,) = [line for line in text.splitlines() if line.startswith("arm") and "cited" in line]
     assert heading.endswith("halluc.")
-    # Of 60 citations 6: the column's figure is under its heading.
-    row = next(line for line in text.splitlines() if line.startswith("shell") and " 48 " in line)
-    assert row.endswith(" 6") and len(row) == len(heading)
+    # Of 70 citations 7: the column's figure is under its heading.
+    row = next(line for line in text.splitlines() if line.startswith("shell") and " 56 " in line)
+    assert row.endswith(" 7") and len(row) == len(heading)
 
 
 def test_a_table_that_lacks_a_column_would_be_found_out() -> None:
@@ -149,16 +149,16 @@ def test_the_first_screen_reads_as_expected() -> None:
         "flask-run\n"
         "Does attaching codegraph or cclsp make the agent's answers better than a shell\n"
         "alone does, or does it only burn tokens?\n"
-        "18 cells planned, 17 measured, 1 broken: alpha, bravo, charlie and 3 more, by\n"
+        "21 cells planned, 20 measured, 1 broken: alpha, bravo, charlie and 4 more, by\n"
         "claude-sonnet-4\n"
-        "codegraph: higher than shell; cclsp: too few to tell (n=5).\n"
+        "codegraph: higher than shell; cclsp: too few to tell (6 of 7 repositories).\n"
         "\n"
         "arm       fairness        95 % Δ shell adoption grounded halluc. tokens calls ok\n"
-        "shell        0.500 0.433–0.575       —        —    48/60       6  9,000        —\n"
-        "codegraph    0.700 0.633–0.753  +0.200    0.750    48/60       6 13,000    48/54\n"
-        "cclsp        0.502           —  +0.002    0.500    40/50       5 13,000    40/45\n"
-        "sandbox_failed: foxtrot, cclsp, trial 1: the container is gone\n"
-        "cclsp, fairness: broken: sandbox_failed (1 of 6 cells)\n"
+        "shell        0.497 0.440–0.550       —        —    56/70       7  9,000        —\n"
+        "codegraph    0.696 0.650–0.740  +0.199    0.750    56/70       7 13,000    56/63\n"
+        "cclsp        0.505 0.410–0.640  +0.005    0.500    48/60       6 13,000    48/54\n"
+        "sandbox_failed: golf, cclsp, trial 1: the container is gone\n"
+        "cclsp, fairness: broken: sandbox_failed (1 of 7 cells)\n"
         "\n"
         "again the same command tries again what is not measured (report.md has it)\n"
         "all   fairtrial report flask-run --full\n"
@@ -190,7 +190,7 @@ def imported_run() -> LoadedRun:
 def crowded() -> Report:
     """More arms, notices and troubles than a terminal has lines."""
     servers = [f"a-rather-long-server-name-{number}" for number in range(12)]
-    cells = [*arms_of(servers), *(broken(cell("golf", name)) for name in servers)]
+    cells = [*arms_of(servers), *(broken(cell("hotel", name)) for name in servers)]
     report = report_of(loaded(cells), SCREENING)
     since = Since(planned=None, accepted=("x",), changed=("y",), rescored_under=8)
     sentence = "a sentence of more than eighty letters, which says at length what is wrong and why"
@@ -261,7 +261,7 @@ def test_a_screen_without_an_answer_says_why_there_is_none() -> None:
     assert "No answer: nothing was run beside the shell." in alone
     assert "\n1 cell planned, 1 measured, 0 broken: alpha, by claude-sonnet-4\n" in alone
     few = first(report_of(loaded(arms_of(["codegraph"], 2))))
-    assert "codegraph: too few to tell (n=2)." in few
+    assert "too few to tell (2 of 6 repositories, or 2 of 12" in few
     offline = first(report_of(two_cells()))
     assert "codegraph: not compared: no trial that both arms have." in offline
 

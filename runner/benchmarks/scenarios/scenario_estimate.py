@@ -26,7 +26,7 @@ from runner.benchmarks.scenarios.scenario_power import (
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
 from runner.records import Budget, Count, Effort, Price, Scenario
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
-from runner.report.clusters import Clusters, ScenarioSubject, subjects_of
+from runner.report.clusters import Clusters, Topic, topics_of
 from runner.report.figures import values, whole_fairness
 from runner.scoring import statistics
 from runner.support.errors import FairtrialError
@@ -129,7 +129,7 @@ def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> 
         models=models,
         prices_date=asked.spending.prices_date,
         notes=tuple(pairs.left_out()),
-        power=_power(asked, pairs, models, earlier, subjects_of(_scenarios(catalog))),
+        power=_power(asked, pairs, models, earlier, topics_of(_scenarios(catalog))),
     )
 
 
@@ -142,13 +142,13 @@ def _power(
     pairs: PlannedPairs,
     models: Sequence[ModelEstimate],
     earlier: Sequence[LoadedRun],
-    subjects: Mapping[str, ScenarioSubject],
+    topics: Mapping[str, Topic],
 ) -> Power | None:
     if not pairs.measured:
         return None
     planned = PlannedRun(
         clusters=Clusters(
-            subjects={name: subjects[name] for name in pairs.compared},
+            topics={name: topics[name] for name in pairs.compared},
             comparisons=len(pairs.measured) * len(models),
         ),
         measured=pairs.measured,
@@ -157,9 +157,7 @@ def _power(
         usd=_usd(asked, models),
         usd_is_likely=all(model.likely for model in models),
     )
-    arms = [
-        arm for run in earlier for it in asked.models for arm in _differences(run, it, subjects)
-    ]
+    arms = [arm for run in earlier for it in asked.models for arm in _differences(run, it, topics)]
     return power_of(planned, spread_of(arms), asked.detect)
 
 
@@ -269,14 +267,12 @@ def _with_scorecards(store: RunStore) -> LoadedRun:
     return replace(run, cells=tuple(cells))
 
 
-def _differences(
-    run: LoadedRun, model: str, subjects: Mapping[str, ScenarioSubject]
-) -> Iterator[Differences]:
+def _differences(run: LoadedRun, model: str, topics: Mapping[str, Topic]) -> Iterator[Differences]:
     """Of each arm, from the shell's."""
     if not is_language_model(kind_name(model)):
         return
     cells = [cell for cell in run.cells if _is_of(cell, model)]
-    repositories = {cell.cell.scenario: _repository(cell, subjects) for cell in cells}
+    repositories = {cell.cell.scenario: _repository(cell, topics) for cell in cells}
     fairness = {}
     for arm in dict.fromkeys(cell.cell.server for cell in cells):
         own = [cell for cell in cells if cell.cell.server == arm]
@@ -289,9 +285,9 @@ def _differences(
         yield found
 
 
-def _repository(cell: LoadedCell, subjects: Mapping[str, ScenarioSubject]) -> str:
+def _repository(cell: LoadedCell, topics: Mapping[str, Topic]) -> str:
     """Of a scenario that left the catalog: the tree that its cell saw."""
-    known = subjects.get(cell.cell.scenario)
+    known = topics.get(cell.cell.scenario)
     fingerprint = cell.result.fingerprint if cell.result else None
     if known is None:
         return fingerprint.tree if fingerprint else ""

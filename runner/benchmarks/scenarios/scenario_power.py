@@ -257,8 +257,8 @@ class PlannedRun:
         if kind == "question":
             count = len(self.clusters.means(dict.fromkeys(measured, 0.0)))
             return Design(clusters=count, scenarios=len(measured) / count, trials=self.trials)
-        subjects = self.clusters.subjects
-        sizes = Counter(subjects[name].repository for name in measured).values()
+        topics = self.clusters.topics
+        sizes = Counter(topics[name].repository for name in measured).values()
         scenarios = len(sizes) / sum(1 / size for size in sizes)
         return Design(clusters=len(sizes), scenarios=scenarios, trials=self.trials)
 
