@@ -28,6 +28,7 @@ from runner.cli.options import (
     group,
     repeatable,
     said,
+    taken,
 )
 
 if TYPE_CHECKING:
@@ -109,15 +110,8 @@ class ScenarioSubject(running.RunSubject):
             estimate_scenarios,
         )
 
-        asked = EstimateRequest(
-            scenarios=self.scenarios,
-            servers=self.servers,
-            models=models,
-            trials=self.request.trials,
-            jobs=self.request.jobs,
-            spending=spending,
-            detect=self.request.detect,
-        )
+        chosen = {"scenarios": self.scenarios, "servers": self.servers, "models": models}
+        asked = taken(EstimateRequest, self.request, **chosen, spending=spending)
         return estimate_scenarios(asked, self.checkout.catalog, runs_of(self.request.root))
 
     def default_name(self, models: Sequence[str]) -> str:
