@@ -21,8 +21,8 @@ from runner.cli.output import show_estimate, tell
 if TYPE_CHECKING:
     from runner.agents.models.model_settings import ModelSettings
     from runner.agents.spending import Spending
+    from runner.benchmarks.estimate import Estimate
     from runner.catalog.checkout import Checkout
-    from runner.cli.output import Estimate
     from runner.protocols import Judge
     from runner.records import Gate, Scorecard
     from runner.records.run_store import LoadedRun, RunStore

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.catalog.catalog import HELD_OUT, TURNED_FILE
+from runner.catalog.catalog import HELD_OUT, TURNED_FILE, Catalog
 from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, ScenarioWithRubric, cheats
 from runner.gate.perturbations import moved, thinned
 from runner.grounding.outlines import outline_of
@@ -48,6 +49,36 @@ DROPPED_ONE_IN = 5
 """Citations of the reference, in the plainer answer that it must stay behind as well."""
 MIN_TURNED = 40
 """Pairs of a held-out scenario: of ten, two misses could be luck and would close the gate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioProof:
+    """What was found of one scenario, or of a folder that cannot be read."""
+
+    scenario: str
+    problems: tuple[Problem, ...]
+
+    def as_text(self) -> str:
+        verdict = "FAIL" if self.problems else "ok  "
+        return "\n".join([f"{verdict} {self.scenario}", *(f"     {it}" for it in self.problems)])
+
+    def as_json(self) -> dict[str, object]:
+        problems = [{"where": item.where, "message": item.message} for item in self.problems]
+        return {"scenario": self.scenario, "problems": problems}
+
+
+def broken_folders(catalog: Catalog) -> Iterator[ScenarioProof]:
+    """Of every folder that cannot be read, a server's too: nobody else may ask for it."""
+    scenarios, testbed = catalog.scenarios, catalog.testbed
+    for name, problems in scenarios.broken().items():
+        suite = scenarios.folders[name].parent.name
+        yield ScenarioProof(scenario=f"{suite}/{name}", problems=problems)
+    for problem in scenarios.stray:
+        yield ScenarioProof(scenario=problem.where, problems=(problem,))
+    for name, problems in {**catalog.servers.broken(), **testbed.broken()}.items():
+        yield ScenarioProof(scenario=f"images/servers/{name}", problems=problems)
+    for problem in testbed.stray:
+        yield ScenarioProof(scenario=problem.where, problems=(problem,))
 
 
 def prove(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> list[Problem]:

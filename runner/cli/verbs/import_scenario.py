@@ -8,7 +8,7 @@ from pathlib import Path
 from runner.cli import options
 from runner.cli.opening import environ_without_keys, places
 from runner.cli.options import Request, said, taken
-from runner.cli.output import OK, show, show_json
+from runner.cli.output import show_either
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,4 @@ def run(request: Verb) -> int:
     imported = import_scenario(taken(ImportRequest, request), found.top, source)
     if own is not None:
         keep(found.top, own)
-    if request.json:
-        show_json(imported.as_json())
-    else:
-        show(imported.as_text())
-    return OK
+    return show_either(imported.as_json(), imported.as_text(), as_json=request.json)
