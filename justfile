@@ -74,6 +74,10 @@ fuzz *ARGS:
 campaign *ARGS:
     @{{ python }} -m tests.campaign "$@"
 
+# What a report's judgements are worth, over drawn runs whose truth is known: --runs N, --only ROW
+simulate *ARGS:
+    @{{ python }} -m tests.simulation "$@"
+
 # Remove our containers; with --all the volumes, images and caches too
 clean *ARGS:
     @{{ fairtrial }} clean "$@"
