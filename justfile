@@ -13,8 +13,8 @@ _list:
 demo *ARGS:
     @{{ fairtrial }} demo "$@"
 
-# A worker more than cores: a test that waits for a container leaves one idle.
-workers := "$(( $(getconf _NPROCESSORS_ONLN) + 1 ))"
+# Two workers a core: most tests wait for a process or a container, and leave theirs idle.
+workers := "$(( 2 * $(getconf _NPROCESSORS_ONLN) ))"
 
 # Lint, types and every test; ARGS go to pytest
 test *ARGS:
@@ -22,7 +22,8 @@ test *ARGS:
     .venv/bin/ruff check . || code=1; \
     .venv/bin/ruff format --check . || code=1; \
     .venv/bin/mypy || code=1; \
-    {{ python }} -m pytest -n {{ workers }} --maxprocesses 4 --dist loadfile "$@" || code=$?; \
+    {{ python }} -m pytest -n {{ workers }} --maxprocesses 4 \
+        --dist loadfile --no-loadscope-reorder "$@" || code=$?; \
     exit $code
 
 # Opt-in: a real cell with real weights, through both SDKs: WEIGHTS=path.gguf

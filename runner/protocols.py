@@ -102,6 +102,8 @@ class Turn:
     thinking: str = ""
     thinking_tokens: int | None = None
     """Of output_tokens; None if the provider does not say."""
+    dropped_tokens: int | None = None
+    """Of output_tokens: thinking that no later request holds. None: nothing says that any was."""
     backoff_sec: float = 0.0
     """Waits and failed attempts: no work of the agent's."""
     queued_sec: float = 0.0
@@ -300,4 +302,4 @@ class Progress:
     says: Callable[[Cell, str], None]
     ended: Callable[[CellResult], None]
     spent: Callable[[int, float], None]
-    """Tokens and dollars of a turn: uncached input and output; 0 without a price."""
+    """New tokens and dollars of a turn; 0 dollars without a price."""

@@ -205,6 +205,8 @@ class Checkout:
         A process takes longer to start than most verbs to run.
         """
         argv, out, errors = self.argv(*arguments), io.StringIO(), io.StringIO()
+        # Or the collection below would go through all that a session's tests have imported.
+        gc.freeze()
         with (
             patch.dict(os.environ, env),
             redirect_stdout(out),
@@ -215,6 +217,7 @@ class Checkout:
         with catch_warnings(action="ignore", category=ResourceWarning):
             # A process's end closes what a verb leaves open; here another test would be blamed.
             gc.collect()
+        gc.unfreeze()
         code = end.value.code
         assert isinstance(code, int)
         return subprocess.CompletedProcess(argv, code, out.getvalue(), errors.getvalue())

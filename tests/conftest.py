@@ -22,6 +22,24 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".fairtrial" / "pycache"))
 
+LONGEST = (
+    *("test_pages", "trying/test_try", "test_cli", "trying/test_searching", "models/test_cells"),
+    *("test_wheel", "trying/test_over_http", "benchmarks/agentbench/test_run", "test_codes"),
+    *("trying/test_try_images", "sandbox/test_blame", "sandbox/test_sidecar", "test_attest"),
+    *("anchors/test_examination", "anchors/test_rescored", "benchmarks/agentbench/test_router"),
+    *("anchors/test_gate", "anchors/test_gated", "anchors/test_figures", "test_ground"),
+    *("test_campaign", "test_servers", "sandbox/test_docker", "test_volumes", "models/test_local"),
+    *("anchors/test_cheats", "test_workspace", "models/test_remote"),
+)
+"""Files that take longest, those of a minute or more first: one that a worker begins last keeps the
+others waiting for it. xdist would begin with those of many tests, which are short ones."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {ROOT / f"tests/{name}.py": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
 # Hypothesis fails an example that takes 0.2 s, which on a busy machine says nothing of our code.
 settings.register_profile(
     "busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]

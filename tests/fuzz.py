@@ -26,7 +26,6 @@ from runner.agents.models.replay import Replay
 from runner.agents.models.replay import remarks as replay_remarks
 from runner.catalog.catalog import load_catalog
 from runner.catalog.locks import address_problems, read_repos_lock
-from runner.cli.ground_file import ground_file
 from runner.gate.calibration_data import read_gold
 from runner.gate.chain import read_chain
 from runner.grounding.extract import extract
@@ -35,7 +34,7 @@ from runner.grounding.verify import ground
 from runner.records import Cell, Plan, Scorecard
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import TranscriptWriter, iter_transcript, split
-from runner.runs.importing import claude_code
+from runner.report.citation_text import ground_file
 from runner.runs.importing.imported_cell import ImportedTranscript, read_session
 from runner.runs.importing.texts import read_answer_file
 from runner.sandbox.base_image import RECIPE, check_images_lock
@@ -267,9 +266,6 @@ def _of_transcripts(folder: Path) -> dict[str, Reader]:
         return ground_file(path, material.TREE)
 
     return {
-        "claude code": Reader(
-            seeds=claude, read=_file_reader(folder / "c.jsonl", claude_code.read_claude_code)
-        ),
         "imported cell": Reader(seeds=claude, read=imported),
         "text of any file": Reader(
             seeds=(*claude, *ours), read=_file_reader(folder / "a.txt", read_answer_file)

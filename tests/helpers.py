@@ -18,10 +18,25 @@ from runner.agents.tool_calling import Conversation
 from runner.agents.tools import Toolbox
 from runner.agents.usage import UsageTotals
 from runner.protocols import Call, Message, Model, ShellResult, ToolSpec, Turn
-from runner.records import Budget, Cell, Event, GitSource, Limits, Outcome, Scenario, Step
+from runner.records import (
+    Budget,
+    Cell,
+    Event,
+    GitSource,
+    Limits,
+    Outcome,
+    Scenario,
+    Step,
+    Timings,
+)
+from runner.runs.importing.claude_code import events_in, json_objects
 from runner.sandbox.container import Container, ContainerSpec, open_container
 
 COMMIT = "1" * 40
+NO_TIME = Timings(
+    create_sec=0, initialize_sec=0, warm_up_sec=0, canary_sec=0,
+    agent_sec=0, backoff_sec=0, total_sec=0,
+)  # fmt: skip
 PATIENCE_SEC = 600
 """When a wait counts as hung. A busy machine needs a part of it; no test is about its length."""
 
@@ -32,6 +47,10 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain until {what}"
         time.sleep(0.05)
+
+
+def claude_code_events(path: Path) -> list[Event]:
+    return list(events_in(json_objects(path.read_text(encoding="utf-8"))))
 
 
 # --- shells -------------------------------------------------------------------------------------

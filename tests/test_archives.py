@@ -243,6 +243,7 @@ def own_index(tmp_path: Path) -> dict[str, str]:
     backend = b'[build-system]\nrequires = []\nbuild-backend = "evil"\nbackend-path = ["."]\n'
     folder = tmp_path / "simple" / "evil"
     folder.mkdir(parents=True)
+    (tmp_path / "to").mkdir()
     files = {
         "setup.py": EVIL_SETUP % trace,
         "evil.py": EVIL_SETUP % trace,
@@ -268,21 +269,20 @@ def test_an_sdist_is_had_without_running_its_code(
     tmp_path: Path, own_index: dict[str, str]
 ) -> None:
     source = PypiSource(kind="pypi", name="evil", version="1.0", sha256=own_index["digest"])
-    (tmp_path / "to").mkdir()
     assert "setup.py" in contents(download(source, tmp_path / "to", environ=own_index))
     assert not (tmp_path / "code-was-run").exists()
+
+
+def strange(version: str) -> PypiSource:
+    """With a digest that no sdist has."""
+    return PypiSource(kind="pypi", name="evil", version=version, sha256="0" * 64)
 
 
 def test_a_digest_that_no_sdist_has_is_refused_with_what_is_offered(
     tmp_path: Path, own_index: dict[str, str]
 ) -> None:
-    (tmp_path / "to").mkdir()
     with pytest.raises(SourceError, match=f"it offers: evil-1.0.tar.gz {own_index['digest']}"):
-        download(
-            PypiSource(kind="pypi", name="evil", version="1.0", sha256="0" * 64),
-            tmp_path / "to",
-            environ=own_index,
-        )
+        download(strange("1.0"), tmp_path / "to", environ=own_index)
 
 
 def test_a_tampered_sdist_is_refused_even_where_the_index_gives_no_digest(
@@ -291,23 +291,13 @@ def test_a_tampered_sdist_is_refused_even_where_the_index_gives_no_digest(
     (tmp_path / "simple/evil/index.html").write_text(
         '<!DOCTYPE html><a href="evil-1.0.tar.gz">evil-1.0.tar.gz</a>'
     )
-    (tmp_path / "to").mkdir()
     with pytest.raises(SourceError, match="the scenario says 000"):
-        download(
-            PypiSource(kind="pypi", name="evil", version="1.0", sha256="0" * 64),
-            tmp_path / "to",
-            environ=own_index,
-        )
+        download(strange("1.0"), tmp_path / "to", environ=own_index)
 
 
 def test_a_version_that_does_not_exist_is_named(tmp_path: Path, own_index: dict[str, str]) -> None:
-    (tmp_path / "to").mkdir()
     with pytest.raises(SourceError, match=r"pypi:evil==9.9: .*none of this version"):
-        download(
-            PypiSource(kind="pypi", name="evil", version="9.9", sha256="0" * 64),
-            tmp_path / "to",
-            environ=own_index,
-        )
+        download(strange("9.9"), tmp_path / "to", environ=own_index)
 
 
 @pytest.fixture

@@ -12,29 +12,44 @@ import pytest
 
 from runner.records.run_store import RunStore
 from tests.anchors.material import Tree, accept
-from tests.anchors.test_gated import CORE_RUBRIC, fairtrial, finished_run, shop, with_shop
+from tests.anchors.test_gated import CORE_RUBRIC, fairtrial, finished_run, shop
 
-__all__ = ["shop", "with_shop"]
+__all__ = ["shop"]
+STATEMENT = "done.intoto.json"
+
+
+@pytest.fixture(scope="module")
+def attested(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shop with a run, its report and its statement, which no test makes again."""
+    root = tmp_path_factory.mktemp("attested")
+    shutil.copytree(shop, root, dirs_exist_ok=True)
+    tree = Tree(root)
+    finished_run(tree)
+    assert fairtrial(tree, "report", "done") == 0
+    assert fairtrial(tree, "attest", "done", "--output", str(root / STATEMENT)) == 0
+    return root
+
+
+@pytest.fixture
+def with_shop(tmp_path: Path, attested: Path) -> Tree:
+    shutil.copytree(attested, tmp_path, dirs_exist_ok=True)
+    return Tree(tmp_path)
 
 
 @pytest.fixture
 def run(with_shop: Tree) -> RunStore:
-    store = finished_run(with_shop)
-    assert fairtrial(with_shop, "report", "done") == 0
-    return store
+    return RunStore(with_shop.root / "runs/done")
 
 
 @pytest.fixture
-def statement(with_shop: Tree, run: RunStore) -> Path:
-    path = with_shop.root / "done.intoto.json"
-    assert fairtrial(with_shop, "attest", run.folder.name, "--output", str(path)) == 0
-    return path
+def statement(with_shop: Tree) -> Path:
+    return with_shop.root / STATEMENT
 
 
 def elsewhere(tree: Tree, statement: Path) -> Tree:
     """Another machine's checkout of the same commit, with the published run beside it."""
     root = tree.root.with_name(f"{tree.root.name}-elsewhere")
-    ignored = shutil.ignore_patterns("scores", "runs", "done.intoto.json")
+    ignored = shutil.ignore_patterns("scores", "runs", STATEMENT)
     shutil.copytree(tree.root, root, ignore=ignored)
     shutil.copytree(tree.root / "runs/done", root / "published")
     shutil.copy(statement, root / "published.json")
@@ -66,9 +81,9 @@ def test_a_statement_names_files_by_their_digest(
     assert predicate["figures"]["arms[0].fairness.score.value"] > 0.5
 
 
-def test_a_statement_holds_no_path_of_the_machine(with_shop: Tree, statement: Path) -> None:
-    text = statement.read_text()
-    assert str(with_shop.root) not in text and str(Path.home()) not in text
+def test_a_statement_holds_no_path_of_the_machine(attested: Path) -> None:
+    text = (attested / STATEMENT).read_text()
+    assert str(attested) not in text and str(Path.home()) not in text
 
 
 def test_another_machine_makes_the_same_report_of_the_transcripts(
@@ -147,7 +162,7 @@ def test_a_statement_that_drops_the_rescoring_is_found_out(
     accept(with_shop, reason="plainer")
     assert fairtrial(with_shop, "score", "done") == 0
     assert fairtrial(with_shop, "report", "done") == 0
-    path = with_shop.root / "done.intoto.json"
+    path = with_shop.root / STATEMENT
     assert fairtrial(with_shop, "attest", "done", "--output", str(path)) == 0
     other = elsewhere(with_shop, path)
     assert verified(other) == 0

@@ -10,24 +10,15 @@ from typing import Any, cast
 import docker
 import pytest
 
-from runner.records import CellResult, Outcome, OutcomeKind, Timings
+from runner.records import CellResult, Outcome, OutcomeKind
 from runner.records.run_store import write_record
 from runner.sandbox.engine import Engine
 from tests.campaign import Campaign, Harm, RunUnderFire, campaign
 from tests.checkout import Checkout
-from tests.helpers import cell
+from tests.helpers import NO_TIME, cell
 from tests.sandbox.cut_engine import CutEngine
 
 HARMS = 10
-NO_TIME = Timings(
-    create_sec=0,
-    initialize_sec=0,
-    warm_up_sec=0,
-    canary_sec=0,
-    agent_sec=0,
-    backoff_sec=0,
-    total_sec=0,
-)
 
 
 @pytest.mark.docker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -288,46 +289,59 @@ FULL = ("--full",)
 NO_SUCH_TEXT = {"repository": "*", "call": {"tool": "echo"}, "contains": "def "}
 
 
-@pytest.mark.parametrize(
-    ("mode", "changes", "reason"),
-    [
-        ("silent", {"initialize_timeout_sec": 1}, "did not initialise in 1 s"),
-        ("dies", {}, "no module named mcp"),
-        ("good", {"warm_up": [{"call": {"tool": "die"}}]}, "the index is corrupt"),
-    ],
-)
-def test_a_server_that_fails_is_a_result_of_its_arm_and_stops_nobody_else(
-    checkout: Checkout, mode: str, changes: dict[str, object], reason: str
+Failing = tuple[str, dict[str, object], str]
+"""How a server behaves, what its definition says otherwise, and the reason that is told."""
+CRASHED: dict[str, Failing] = {
+    "mute": ("silent", {"initialize_timeout_sec": 1}, "did not initialise in 1 s"),
+    "dead": ("dies", {}, "no module named mcp"),
+    "late": ("good", {"warm_up": [{"call": {"tool": "die"}}]}, "the index is corrupt"),
+}
+HANGS = {"call": {"tool": "hang"}, "timeout_sec": 1}
+NOT_READY: dict[str, Failing] = {
+    "blind": ("good", {"canaries": [NO_SUCH_TEXT]}, "canary: expected"),
+    "broken": ("good", {"warm_up": [{"shell": "echo no grammar; exit 3"}]}, "no grammar"),
+    "slow": ("good", {"warm_up": [HANGS]}, "hang gave no answer in 1 s"),
+}
+
+
+def add_failing(checkout: Checkout, servers: dict[str, Failing], **changes: object) -> None:
+    for name, (mode, own, _) in servers.items():
+        checkout.add_server(name, mode, **changes, **own)
+
+
+def untold(checkout: Checkout, servers: dict[str, Failing]) -> list[str]:
+    """The servers whose reason is not told."""
+    told = servers.items()
+    return [name for name, (_, _, reason) in told if reason not in checkout.reason("r", name)]
+
+
+def test_servers_that_fail_are_results_of_their_arms_and_stop_nobody_else(
+    checkout: Checkout,
 ) -> None:
-    checkout.add_server("bad", mode, **changes)
-    done = run(checkout, servers=("bad", "good"))
+    add_failing(checkout, CRASHED)
+    done = run(checkout, servers=(*CRASHED, "good"))
     assert done.returncode == 0, done.stderr
-    assert checkout.outcomes("r") == BOTH_ANSWERED | {"bad": ["server_crashed"]}
-    assert reason in checkout.reason("r", "bad")
+    crashed = {name: ["server_crashed"] for name in CRASHED}
+    assert checkout.outcomes("r") == BOTH_ANSWERED | crashed
+    assert untold(checkout, CRASHED) == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"canaries": [NO_SUCH_TEXT]}, "canary: expected"),
-        ({"warm_up": [{"shell": "echo no grammar; exit 3"}]}, "no grammar"),
-        ({"warm_up": [{"call": {"tool": "hang"}, "timeout_sec": 1}]}, "hang gave no answer in 1 s"),
-    ],
-)
-def test_a_server_that_is_not_ready_is_no_figure_and_is_tried_again(
-    checkout: Checkout, changes: dict[str, object], reason: str
-) -> None:
-    checkout.add_server("late", "good", ready_timeout_sec=1, **changes)
-    done = run(checkout, servers=("late", "good"))
+def test_servers_that_are_not_ready_are_no_figure_and_are_tried_again(checkout: Checkout) -> None:
+    add_failing(checkout, NOT_READY, ready_timeout_sec=1)
+    done = run(checkout, servers=(*NOT_READY, "good"))
     assert done.returncode == 1
-    assert "error: 1 of 3 cells are not measured" in done.stderr
-    assert "hint: `fairtrial server check late` shows why it was not ready" in done.stderr
-    assert "server_not_ready: small, late, trial 1: " in done.stdout
+    assert "error: 3 of 5 cells are not measured" in done.stderr
+    for name in NOT_READY:
+        hint = f"hint: `fairtrial server check {name}` shows why it was not ready"
+        assert hint in done.stderr
+    assert re.search(r"server_not_ready: small, \w+, trial 1: ", done.stdout)
     assert "again fairtrial run --run r --scenario small" in done.stdout
-    assert checkout.outcomes("r") == BOTH_ANSWERED | {"late": ["server_not_ready"]}
-    assert reason in checkout.reason("r", "late")
-    run(checkout, servers=("late", "good"))
-    assert checkout.outcomes("r") == BOTH_ANSWERED | {"late": ["server_not_ready"] * 2}
+    for times in (1, 2):
+        late = {name: ["server_not_ready"] * times for name in NOT_READY}
+        assert checkout.outcomes("r") == BOTH_ANSWERED | late
+        assert untold(checkout, NOT_READY) == []
+        if times == 1:
+            run(checkout, servers=(*NOT_READY, "good"))
 
 
 def test_a_server_that_babbles_on_stdout_is_measured_and_noted(checkout: Checkout) -> None:

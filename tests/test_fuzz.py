@@ -11,7 +11,7 @@ from tests.fuzz import Fault, Reader, faults, readers
 INPUTS = 120
 """For each reader: about 4,000 in all. `just fuzz` takes 100,000."""
 NAMES = (
-    *("claude code", "text of any file", "ground", "transcript", "recording", "differences"),
+    *("text of any file", "ground", "transcript", "recording", "differences"),
     *("plan", "result", "scorecard", "scenario", "rubric", "reference", "server"),
     *("server's packages", "addresses", "npm's addresses", "images lock", "repos lock", "recipe"),
     *("images in use", "anchors lock", "grades", "extraction", "grounding", "judge", "keywords"),

@@ -49,10 +49,10 @@ def test_an_invented_path_or_line_is_always_caught(table: dict[str, Outcome], ch
 @pytest.mark.parametrize(
     ("change", "caught", "marked", "rates"),
     [
-        ("8 lines off", 0.12, 0.28, (0.88, 0.78)),
-        ("20 lines off", 0.4, 0.33, (0.55, 0.56)),
-        ("50 lines off", 0.75, 0.45, (0.22, 0.36)),
-        ("200 lines off", 0.92, 0.5, (0.08, 0.3)),
+        ("8 lines off", 0.12, 0.28, (0.88, 0.65)),
+        ("20 lines off", 0.4, 0.33, (0.55, 0.45)),
+        ("50 lines off", 0.75, 0.45, (0.22, 0.2)),
+        ("200 lines off", 0.92, 0.5, (0.08, 0.1)),
     ],
 )
 def test_the_weighted_rate_falls_with_each_shift_and_the_plain_one_hardly(

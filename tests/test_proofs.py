@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from runner.gate import scenario_checks
 from runner.gate.adversarial_answers import cheats
+from runner.gate.perturbations import moved, thinned
 from runner.gate.scenario_checks import prove
 from runner.records import Rubric, Scenario, TurnedPair
 from runner.scoring.judges.checklist.checklist import Checklist
@@ -152,3 +154,27 @@ def test_every_cheat_has_a_text_for_every_step() -> None:
     made = cheats(Loaded(), TREE)
     assert len(made) == 6
     assert all(len(texts) == 2 and all(texts) for texts in made.values())
+
+
+# --- the reference with every line moved --------------------------------------------------------
+
+
+def test_a_lie_that_stays_close_to_the_reference_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scenario_checks, "LIE_MARGIN", 0.99)
+    [problem] = problems(Loaded())
+    assert problem.startswith("shop-queue: with every line moved by 20 the reference gets ")
+
+
+def test_lines_in_a_form_that_is_not_moved_are_no_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenario_checks, "LIE_MARGIN", 0.99)
+    linked = tuple(text.replace(".py:", ".py#L") for text in GOOD)
+    assert tuple(moved(text, 20) for text in linked) == linked
+    assert problems(Loaded(reference=linked)) == []
+
+
+def test_a_thinned_text_lacks_one_citation_in_so_many_and_no_word() -> None:
+    text = "`a` (x.py:1), `b` (x.py:2), `c` (x.py:3)."
+    assert thinned(text, 3) == "`a` (x.py:1), `b` (x.py:2), `c` ."
+    assert thinned(text, 4) == text

@@ -85,10 +85,11 @@ def test_a_cell_ends_with_the_turn_that_uses_up_its_dollars() -> None:
     assert (over.kind, over.is_measurement) == ("out_of_budget", True)
 
 
-def test_reading_from_a_cache_does_not_use_up_the_cells_tokens() -> None:
+def test_reading_the_conversation_again_does_not_use_up_the_cells_tokens() -> None:
     totals = UsageTotals()
-    totals.add_turn(turn(cache_read_tokens=10**9), 1.0)
-    assert totals.tokens == 1100
+    totals.add_turn(turn(), 1.0)
+    totals.add_turn(turn(input_tokens=0, cache_read_tokens=1100), 1.0)
+    assert totals.new_tokens.total == 1200
 
 
 def test_the_tighter_of_two_limits_holds() -> None:

@@ -320,6 +320,8 @@ def test_arms_that_differ_in_the_server_alone_may_be_compared() -> None:
         ("engine", "27"),
         ("kernel", "6.5"),
         ("model", "other"),
+        ("cache", "provider"),
+        ("jobs", 2),
         ("model_identity", "0" * 64),
     ],
 )
@@ -329,3 +331,9 @@ def test_anything_else_that_differs_is_named(field: str, value: Any) -> None:
     )
     assert len(found) == 1
     assert found[0].startswith(f"{field}: ")
+
+
+def test_a_field_that_only_the_baseline_has_is_named_too() -> None:
+    baseline = fingerprint(cell("a"), cache="local", jobs=1)
+    found = statistics.differences(baseline, fingerprint(cell("a", "codegraph"), cache="none"))
+    assert found == ["cache: local against none", "jobs: 1 against None"]

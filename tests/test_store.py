@@ -11,21 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from runner.records import Cell, CellResult, Outcome, OutcomeKind, Plan, Timings
+from runner.records import Cell, CellResult, Outcome, OutcomeKind, Plan
 from runner.records.run_store import RunStore, write_whole
 from runner.support.errors import BusyError, CatalogError, FairtrialError
-from tests.helpers import cell
+from tests.helpers import NO_TIME, cell
 
 NOW = "2026-01-01T00:00:00+00:00"
-ZERO = Timings(
-    create_sec=0,
-    initialize_sec=0,
-    warm_up_sec=0,
-    canary_sec=0,
-    agent_sec=0,
-    backoff_sec=0,
-    total_sec=0,
-)
 
 
 def result(given: Cell, kind: OutcomeKind, attempt: int) -> CellResult:
@@ -34,7 +25,7 @@ def result(given: Cell, kind: OutcomeKind, attempt: int) -> CellResult:
         attempt=attempt,
         outcome=Outcome(kind=kind, reason="test"),
         fingerprint=None,
-        timings=ZERO,
+        timings=NO_TIME,
         peak_memory_mb=None,
         state_mb=None,
         started_at=NOW,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from runner.agents.models.wire import load_json
@@ -48,7 +49,9 @@ class React(TextToolCalls):
         # Tools and rules before the history: what does not change can be cached.
         prompt = f"{system}\n\nTools, one a line:\n{listed(tools)}"
         asked = [UserMessage(text=history)]
-        return await self.model.turn(prompt, asked, (), timeout_sec=timeout_sec)
+        turn = await self.model.turn(prompt, asked, (), timeout_sec=timeout_sec)
+        # The history holds the thinking, too.
+        return replace(turn, dropped_tokens=None)
 
     def read(self, text: str) -> ParsedReply:
         """`<reasoning>a</reasoning><tool_calls>[]</tool_calls><answer>b</answer>` -> a, none, b."""

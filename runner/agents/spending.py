@@ -33,6 +33,10 @@ class Spending:
         """The run's models that have a price, by the names they were asked for."""
         return self.prices.models if self.prices else {}
 
+    @property
+    def prices_date(self) -> str:
+        return self.prices.date if self.prices else "no file"
+
     def has_price_of(self, models: Iterable[str]) -> bool:
         """Of every language model among them; what is none costs nothing."""
         asked = [model for model in models if is_language_model(kind_name(model))]
@@ -112,7 +116,7 @@ class Account:
         spent_usd: float = 0.0,
         told: Callable[[int, float], None] = lambda _tokens, _usd: None,
     ) -> None:
-        """`told` gets the tokens and dollars of each turn."""
+        """`told` gets the new tokens and dollars of each turn."""
         self.cap_usd = cap_usd
         self.spent_usd = spent_usd
         self._told = told

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 
 from runner.agents.spending import Account
 from runner.protocols import Turn
-from runner.records import Budget, Outcome, Price, TokenBreakdown, Usage
+from runner.records import Budget, NewTokens, Outcome, Price, TokenBreakdown, Usage
 
 
 @dataclass(kw_only=True)
 class UsageTotals:
     """Sums over a cell's turns and tool calls, kept up to date while it runs."""
 
-    tokens: int = 0
-    """Uncached input + output."""
+    new_tokens: NewTokens = field(default_factory=NewTokens)
     actions: int = 0
     """Tool calls."""
     agent_sec: float = 0.0
@@ -30,11 +29,9 @@ class UsageTotals:
 
     def add_turn(self, turn: Turn, wall_sec: float) -> None:
         """`wall_sec`: of the whole turn, back-off included."""
-        tokens = turn.input_tokens + turn.output_tokens
         turn_usd = 0.0 if self.price is None else self.price.cost_usd(turn)
-        self.tokens += tokens
         self.usd += turn_usd
-        self.account.add(tokens, turn_usd)
+        self.account.add(self.new_tokens.add(turn), turn_usd)
         self.backoff_sec += turn.backoff_sec
         # A provider's rate limit is not the agent's work: charged to it, a busy day looks slow.
         self.agent_sec += max(0.0, wall_sec - turn.backoff_sec)
@@ -57,8 +54,8 @@ class UsageTotals:
         if self.agent_sec >= budget.wall_sec:
             reason = f"{self.agent_sec:.0f} s of {budget.wall_sec} s"
             return Outcome(kind="out_of_time", reason=reason)
-        if self.tokens >= budget.tokens:
-            reason = f"{self.tokens:,} of {budget.tokens:,} tokens"
+        if self.new_tokens.total >= budget.tokens:
+            reason = f"{self.new_tokens.total:,} of {budget.tokens:,} new tokens"
             return Outcome(kind="out_of_tokens", reason=reason)
         if self.actions >= budget.actions:
             reason = f"{self.actions} of {budget.actions} tool calls"
@@ -80,6 +77,7 @@ def usage_of(
         output_tokens=turn.output_tokens,
         cache_read_tokens=turn.cache_read_tokens,
         cache_write_tokens=turn.cache_write_tokens,
+        dropped_tokens=turn.dropped_tokens,
         wall_sec=wall_sec,
         backoff_sec=turn.backoff_sec,
         queued_sec=turn.queued_sec,

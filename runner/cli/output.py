@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from runner.records import Record
     from runner.report.grid import Table
 
-    class Estimate(Protocol):
+    class HasLines(Protocol):
         """What something would take, as a record."""
 
         def lines(self) -> Iterator[str]: ...
@@ -40,12 +40,19 @@ def show_json(value: Any) -> None:
     show(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def show_estimate(estimate: Estimate, *, as_json: bool) -> int:
+def show_either(value: Any, text: str, *, as_json: bool) -> int:
+    """A result for a script or for a person; nothing of an empty text."""
     if as_json:
-        show_json(estimate.model_dump(mode="json"))
-    else:
-        show("\n".join(estimate.lines()))
+        show_json(value)
+    elif text:
+        show(text)
     return OK
+
+
+def show_estimate(estimate: HasLines, *, as_json: bool) -> int:
+    return show_either(
+        estimate.model_dump(mode="json"), "\n".join(estimate.lines()), as_json=as_json
+    )
 
 
 def show_tables(record: Record, tables: Sequence[Table], *, as_json: bool) -> None:

@@ -21,8 +21,8 @@ from runner.cli.output import show_estimate, tell
 if TYPE_CHECKING:
     from runner.agents.models.model_settings import ModelSettings
     from runner.agents.spending import Spending
+    from runner.benchmarks.estimate import Estimate
     from runner.catalog.checkout import Checkout
-    from runner.cli.output import Estimate
     from runner.protocols import Judge
     from runner.records import Gate, Scorecard
     from runner.records.run_store import LoadedRun, RunStore
@@ -166,7 +166,7 @@ def open_models(words: RunWords) -> Models:
 
     names, files = locate_weights(words.models, tell)
     settings = model_settings(words.turns)
-    local = replace(settings.local, files=files, one_at_a_time=words.jobs == 1)
+    local = replace(settings.local, files=files, jobs=words.jobs)
     settings = replace(settings, local=local, slots=ApiSlots(words.study.api_jobs))
     for name in names:
         # A wrong name or no key must not cost the minutes that images and volumes take.

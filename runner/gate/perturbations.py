@@ -7,6 +7,7 @@ would be examined on those alone that it sees.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 import re
 from collections.abc import Collection, Sequence
@@ -107,11 +108,24 @@ def _another(path: str, files: Collection[str]) -> str:
 
 def uncited(text: str) -> str:
     """Without any cited line, nor the file it is in."""
-    bare = _CITATION.sub("", text)
+    return _without_husks(_CITATION.sub("", text))
+
+
+def _without_husks(bare: str) -> str:
     # Empty brackets would tell a reader that something stood there.
     while (cleaned := _HUSK.sub("", bare)) != bare:
         bare = cleaned
     return bare
+
+
+def thinned(text: str, one_in: int) -> str:
+    """Without every so manieth of its citations, as `uncited` is without any."""
+    number = itertools.count(1)
+
+    def kept(match: re.Match[str]) -> str:
+        return match.group() if next(number) % one_in else ""
+
+    return _without_husks(_CITATION.sub(kept, text))
 
 
 def padded(text: str, lines: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
 """What `fairtrial check` proves of every scenario before it measures anyone.
 
 Gold passes, silence fails, and cheats lose: the reference answer, an empty one, and those of
-runner/gate/adversarial_answers.py. All of them are made from the scenario itself, so each new one
+runner/gate/adversarial_answers.py. So does the reference with every cited line moved, even if a
+judge takes its words for as good. All of them are made from the scenario itself, so each new one
 proves itself.
 """
 
@@ -9,10 +10,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from runner.catalog.catalog import HELD_OUT, TURNED_FILE
+from runner.catalog.catalog import HELD_OUT, TURNED_FILE, Catalog
 from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, ScenarioWithRubric, cheats
+from runner.gate.perturbations import moved, thinned
 from runner.grounding.outlines import outline_of
 from runner.grounding.pointing import TOLERANCE
 from runner.grounding.symbols import SourceFile
@@ -37,8 +41,44 @@ CHEAT_MARGIN = 0.25
 """How far a cheat must stay behind the reference."""
 PROMPT_CEILING = 0.5
 """The pasted prompt must earn less, however much the reference earns."""
+LIE_LINES = 20
+"""How far every cited line of the reference is moved: past the next definition."""
+LIE_MARGIN = 0.15
+"""How far that must stay behind the reference, with the reference's verdict."""
+DROPPED_ONE_IN = 5
+"""Citations of the reference, in the plainer answer that it must stay behind as well."""
 MIN_TURNED = 40
 """Pairs of a held-out scenario: of ten, two misses could be luck and would close the gate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioProof:
+    """What was found of one scenario, or of a folder that cannot be read."""
+
+    scenario: str
+    problems: tuple[Problem, ...]
+
+    def as_text(self) -> str:
+        verdict = "FAIL" if self.problems else "ok  "
+        return "\n".join([f"{verdict} {self.scenario}", *(f"     {it}" for it in self.problems)])
+
+    def as_json(self) -> dict[str, object]:
+        problems = [{"where": item.where, "message": item.message} for item in self.problems]
+        return {"scenario": self.scenario, "problems": problems}
+
+
+def broken_folders(catalog: Catalog) -> Iterator[ScenarioProof]:
+    """Of every folder that cannot be read, a server's too: nobody else may ask for it."""
+    scenarios, testbed = catalog.scenarios, catalog.testbed
+    for name, problems in scenarios.broken().items():
+        suite = scenarios.folders[name].parent.name
+        yield ScenarioProof(scenario=f"{suite}/{name}", problems=problems)
+    for problem in scenarios.stray:
+        yield ScenarioProof(scenario=problem.where, problems=(problem,))
+    for name, problems in {**catalog.servers.broken(), **testbed.broken()}.items():
+        yield ScenarioProof(scenario=f"images/servers/{name}", problems=problems)
+    for problem in testbed.stray:
+        yield ScenarioProof(scenario=problem.where, problems=(problem,))
 
 
 def prove(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> list[Problem]:
@@ -163,7 +203,7 @@ def _why_no_pair(pair: TurnedPair, reference: str) -> str:
 
 
 def _scores(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> Iterator[Problem]:
-    # Nine answers cite the same files: parsed once, they take a third of the time.
+    # Eleven answers cite the same files: parsed once, they take a third of the time.
     with tempfile.TemporaryDirectory() as cache:
 
         def score(texts: Sequence[str]) -> Fairness:
@@ -175,6 +215,13 @@ def _scores(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> Iterator[
         yield from _silence_fails(where, score([""] * len(loaded.reference)))
         for cheat, texts in cheats(loaded, files).items():
             yield from _cheat_loses(loaded.scenario.id, cheat, reference, score(texts))
+        if reference.verdict and isinstance(reference.must_cite_recall, Scored):
+            plain = score([thinned(text, DROPPED_ONE_IN) for text in loaded.reference])
+            lies = [moved(text, LIE_LINES) for text in loaded.reference]
+            lied = _score(loaded, lies, files, _Believer(reference.verdict), Path(cache))
+            if _is_moved(reference, lied):
+                figures = worth(reference), worth(plain), worth(lied)
+                yield from _lie_loses(loaded.scenario.id, *figures)
 
 
 def _reference_passes(where: str, reference: Fairness) -> Iterator[Problem]:
@@ -204,6 +251,37 @@ def _cheat_loses(
         # A prompt that holds half the answer measures reading, whatever else there is to find.
         elif cheat == PASTED_PROMPT and value >= PROMPT_CEILING:
             yield Problem(where=scenario, message=f"{earned}; {fix}")
+
+
+class _Believer:
+    """A judge that opens no place: it gives one verdict whatever lines are cited."""
+
+    name = "believer"
+    identity = "0" * 64
+    deterministic = True
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+
+    def judge(self, *_: Any, **__: Any) -> Verdict:
+        return self._verdict
+
+
+def _is_moved(reference: Fairness, lied: Fairness) -> bool:
+    """False if many lines are written in a form that stays as it is: that would be no lie."""
+    before = {(one.path, one.start) for one in reference.citations if one.start is not None}
+    after = {(one.path, one.start) for one in lied.citations}
+    return len(before & after) * 10 <= len(before)
+
+
+def _lie_loses(where: str, reference: float, plain: float, lied: float) -> Iterator[Problem]:
+    if lied >= min(reference - LIE_MARGIN, plain):
+        message = (
+            f"with every line moved by {LIE_LINES} the reference gets {lied:.2f} of fairness "
+            f"without efficiency, as it is {reference:.2f}, without one citation in "
+            f"{DROPPED_ONE_IN} {plain:.2f}; name what stands at its places, and cite more of them"
+        )
+        yield Problem(where=where, message=message)
 
 
 def _compared(fairness: Fairness) -> dict[str, float]:
@@ -284,6 +362,7 @@ def _score(
     effort = Effort(
         input_tokens=0,
         output_tokens=0,
+        new_tokens=0,
         agent_sec=0,
         backoff_sec=0,
         actions=0,

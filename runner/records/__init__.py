@@ -57,6 +57,7 @@ from runner.records.citations import (
     ShiftedRates,
     Status,
 )
+from runner.records.new_tokens import NewTokens
 from runner.records.record import (
     CommitSha,
     Count,
@@ -174,6 +175,7 @@ __all__ = [
     "McpCall",
     "MustCite",
     "Name",
+    "NewTokens",
     "Note",
     "NpmSource",
     "Outcome",

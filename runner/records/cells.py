@@ -141,6 +141,10 @@ class Fingerprint(Record):
     model_identity: Sha256
     agent: str = DEFAULT_AGENT
     """How it converses: a name in AGENTS."""
+    cache: str | None = unless_none()
+    """Who may serve the turns before: `provider`, `local`, or `none`. None in earlier versions."""
+    jobs: Annotated[int, Field(ge=1)] | None = unless_none()
+    """Cells beside one another, where they share a cache and a machine's cores: local weights."""
     server: Name
     server_version: str
     server_spec: Sha256

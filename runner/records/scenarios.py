@@ -64,7 +64,7 @@ class Budget(Record):
     """
 
     tokens: Annotated[int, Field(ge=1)]
-    """Uncached input + output."""
+    """New ones: each of the conversation once."""
     wall_sec: Annotated[int, Field(ge=1)]
     """The agent's own seconds."""
     actions: Annotated[int, Field(ge=1)]

@@ -101,6 +101,10 @@ class Usage(Record):
     """Beside input_tokens."""
     cache_write_tokens: Count = 0
     """Of input_tokens."""
+    dropped_tokens: Count | None = unless_none()
+    """Of output_tokens: thinking that no later request holds. None: nothing says that any was."""
+    subagent: str | None = unless_none()
+    """Whose turn it is, in an imported cell: another conversation than the agent's own."""
     wall_sec: Seconds | None
     """The whole model turn, back-off included; None if another harness had it and does not say."""
     backoff_sec: Seconds = 0.0
@@ -213,6 +217,9 @@ class Effort(Record):
     """Beside input_tokens."""
     cache_write_tokens: Count = 0
     """Of input_tokens."""
+    new_tokens: Count | None = unless_none()
+    """Each token of the conversation once, whatever cache served it. None in scorecards of earlier
+    versions; scored again, they have it."""
     context_tokens: Count = 0
     """At the end: the last turn's input, caches included, and what it wrote."""
     malformed: Count = 0

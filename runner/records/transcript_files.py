@@ -25,6 +25,7 @@ from runner.records import (
     Effort,
     Event,
     Malformed,
+    NewTokens,
     Prose,
     Scenario,
     StepEnd,
@@ -267,6 +268,7 @@ class _Ledger:
         self._output_tokens = 0
         self._cache_read_tokens = 0
         self._cache_write_tokens = 0
+        self._new_tokens = NewTokens()
         self._context_tokens = 0
         self._malformed = 0
         self._retries = 0
@@ -327,6 +329,7 @@ class _Ledger:
         self._output_tokens += usage.output_tokens
         self._cache_read_tokens += usage.cache_read_tokens
         self._cache_write_tokens += usage.cache_write_tokens
+        self._new_tokens.add(usage, usage.subagent)
         given_tokens = usage.input_tokens + usage.cache_read_tokens
         self._context_tokens = given_tokens + usage.output_tokens
         self._retries += usage.retries
@@ -364,6 +367,7 @@ class _Ledger:
             tokens_estimated=self._tokens_estimated,
             cache_read_tokens=self._cache_read_tokens,
             cache_write_tokens=self._cache_write_tokens,
+            new_tokens=self._new_tokens.total,
             context_tokens=self._context_tokens,
             malformed=self._malformed,
             retries=self._retries,

@@ -1,15 +1,59 @@
-"""The verdicts on a text's citations, as text."""
+"""The verdicts on a text's citations, as text and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
-from runner.records import Citation, GroundingSummary
+from runner.grounding.verify import Grounding, ground
+from runner.protocols import Files
+from runner.records import Citation, GroundingSummary, Record
+from runner.runs.importing.texts import read_answer_file
 
 CITATION_MARKS = {"grounded": "ok  ", "unresolved": "????", "hallucinated": "FAIL"}
 WEAK = "weak"
 """Grounded, and no more than that."""
 DEFINITIONS_SHOWN = 5
+_SUMMARY_KEYS = (
+    "total grounded unresolved hallucinated weighted_rate strict_rate headline_rate chance_rate "
+    "named_rate weak shifted"
+).split()
+_CITATION_KEYS = (
+    "written path start end symbol resolution status reason held_by definition_lines distance "
+    "weight weak"
+).split()
+
+
+def ground_file(
+    path: Path,
+    files: Files,
+    roots: Sequence[str] = (),
+    cache_dir: Path | None = None,
+    repo_urls: Sequence[str] = (),
+) -> tuple[dict[str, Any], Grounding]:
+    """The JSON object that `ground --json` prints for a text or transcript, and its grounding.
+
+    Raises FairtrialError if the file cannot be read.
+    """
+    read = read_answer_file(path)
+    # A transcript names the folder its agent worked in; the user may name others.
+    all_roots = (*roots, *read.roots)
+    grounding = ground(read.texts, files, roots=all_roots, cache_dir=cache_dir, repo_urls=repo_urls)
+    # Exactly the keys that are promised; the other parts of the records stay in them.
+    cut = [] if grounding.summary.cut_at is None else ["cut_at"]
+    as_json = {
+        "file": str(path),
+        "commit": files.commit,
+        "summary": _some_fields(grounding.summary, [*_SUMMARY_KEYS, *cut]),
+        "citations": [_some_fields(one, _CITATION_KEYS) for one in grounding.citations],
+    }
+    return as_json, grounding
+
+
+def _some_fields(record: Record, keys: Sequence[str]) -> dict[str, Any]:
+    fields = record.model_dump(mode="json")
+    return {key: fields[key] for key in keys}
 
 
 def citations_text(

@@ -37,6 +37,7 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
         output_tokens=_average_count(efforts, lambda effort: effort.output_tokens),
         cache_read_tokens=_average_count(efforts, lambda effort: effort.cache_read_tokens),
         cache_write_tokens=_average_count(efforts, lambda effort: effort.cache_write_tokens),
+        new_tokens=_new_tokens(efforts),
         all_tokens=_average_count(efforts, _all_tokens),
         context_tokens=_average_count(efforts, lambda effort: effort.context_tokens),
         usd=_usd(efforts, price),
@@ -98,6 +99,10 @@ def _all_tokens(effort: Effort) -> int:
     return effort.input_tokens + effort.cache_read_tokens + effort.output_tokens
 
 
+def _new_tokens(efforts: Sequence[Effort]) -> int | None:
+    return _average_count(_known(effort.new_tokens for effort in efforts), round)
+
+
 def _billed(usage: Usage) -> int:
     return usage.input_tokens + usage.output_tokens
 
@@ -152,7 +157,7 @@ def _tokens(cell: LoadedCell) -> float | None:
     fairness = fairness_of(cell)
     if fairness is None:
         return None
-    return fairness.effort.input_tokens + fairness.effort.output_tokens
+    return fairness.effort.new_tokens
 
 
 def _agent_sec(cell: LoadedCell) -> float | None:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from runner.gate.examination import MIN_RHO
 from runner.gate.gate import AcceptPreview
 from runner.gate.requirements import requirement_text
 from runner.records import Correlation, Disagreement, Examination, GateVerdict, TrivialRater
+from runner.support.errors import GateError
 
 
 def gate_text(verdict: GateVerdict) -> str:
     return "\n".join(_lines(verdict))
+
+
+def refusal_json(error: GateError) -> dict[str, Any]:
+    return {
+        "passed": False,
+        "exit_code": error.exit_code,
+        "refusal": error.what,
+        "hint": error.hint,
+        "drifts": [vars(drift) for drift in getattr(error, "drifts", ())],
+    }
 
 
 def _lines(verdict: GateVerdict) -> Iterator[str]:

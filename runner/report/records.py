@@ -166,6 +166,8 @@ class Costs(Record):
     """Beside the uncached."""
     cache_write_tokens: Count | None = None
     """Of the uncached."""
+    new_tokens: Count | None = None
+    """Each token of the conversation once, whatever cache served it."""
     all_tokens: Count | None = None
     """Uncached, read from caches, and written by the model."""
     context_tokens: Count | None = None

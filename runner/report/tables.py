@@ -708,11 +708,14 @@ def _phase(arm: ArmReport, name: str) -> str:
 
 AGENT_COSTS: tuple[Column[ArmReport | PairedBaseline], ...] = (
     ARM,
+    number("new", lambda arm: _tokens(arm, arm.costs.new_tokens), full="new tokens"),
     number(
         "tokens in", lambda arm: _tokens(arm, arm.costs.input_tokens), full="uncached input tokens"
     ),
     number("out", lambda arm: _tokens(arm, arm.costs.output_tokens), full="output tokens"),
-    number("vs shell", lambda arm: ratio(arm.costs.tokens_vs_shell), full="tokens against shell"),
+    number(
+        "vs shell", lambda arm: ratio(arm.costs.tokens_vs_shell), full="new tokens against shell"
+    ),
     number("agent s", lambda arm: hundredth(arm.costs.agent_sec), full="agent seconds"),
     number("vs shell", lambda arm: ratio(arm.costs.seconds_vs_shell), full="seconds against shell"),
     number("back-off s", lambda arm: hundredth(arm.costs.backoff_sec), full="API back-off seconds"),
@@ -774,7 +777,7 @@ CONTEXT_COSTS: tuple[Column[ArmReport], ...] = (
 
 
 def agent_costs(report: Report) -> Table:
-    notes = []
+    notes = ["New: each token of a conversation once, whatever cache served it."]
     if any(arm.costs.tokens_estimated for arm in report.arms):
         notes.append("~ estimated as characters / 4.")
     notes += _queued(report)
@@ -983,7 +986,7 @@ SUMMARY: tuple[Column[ArmReport], ...] = (
     number("adoption", _adoption),
     number("grounded", _grounded, full="grounded citations"),
     number("halluc.", lambda arm: count(arm.grounding.hallucinated), full="hallucinated"),
-    number("tokens", lambda arm: _tokens(arm, _billed(arm)), full="tokens billed per cell"),
+    number("tokens", lambda arm: _tokens(arm, arm.costs.new_tokens), full="new tokens per cell"),
     number("calls ok", _if_adopted(_worked), full="server calls that worked"),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 from runner.agents.spending import Account, Spending
-from runner.records import Cell, Price, Usage
+from runner.records import Cell, NewTokens, Price, Usage
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import usage_in
 from runner.scoring.judges.replies import Replies
@@ -26,19 +26,28 @@ def account_of(
 
 
 def spent(store: RunStore, priced: Mapping[str, Price]) -> tuple[int, float]:
-    """Tokens and dollars of every attempt, broken, cut and running ones included; and the dollars
-    that judging took."""
+    """New tokens and dollars of every attempt, broken, cut and running ones included; and the
+    dollars that judging took."""
     tokens, usd = 0, Replies(folder=store.judged).spent_usd()
     for cell in store.plan().cells:
         price = priced.get(cell.model)
-        for usage in usage_of(store, cell):
-            tokens += usage.input_tokens + usage.output_tokens
-            usd += 0.0 if price is None else price.cost_usd(usage)
+        for turns in _by_attempt(store, cell):
+            tokens += NewTokens.of(turns)
+            usd += 0.0 if price is None else sum(map(price.cost_usd, turns))
     return tokens, usd
 
 
 def usage_of(store: RunStore, cell: Cell) -> Iterator[Usage]:
-    """Of every attempt at the cell. What a kill has spoilt ends its transcript's own."""
+    """Of every attempt at the cell."""
+    for turns in _by_attempt(store, cell):
+        yield from turns
+
+
+def _by_attempt(store: RunStore, cell: Cell) -> Iterator[list[Usage]]:
+    """Each attempt's turns. What a kill has spoilt ends its transcript's own."""
     for path in store.cell_folder(cell.id).glob("attempt-*/transcript.jsonl"):
+        turns: list[Usage] = []
         with suppress(FairtrialError):
-            yield from usage_in(path)
+            for usage in usage_in(path):
+                turns.append(usage)  # noqa: PERF402 - those before the spoilt part count
+        yield turns

@@ -6,13 +6,15 @@ from runner.records import Budget, Effort, Score, Scored, Unscored
 
 
 def efficiency(effort: Effort, budget: Budget) -> Score:
-    """completeness · (½·max(0, 1 − tokens/ceiling) + ½·max(0, 1 − seconds/ceiling)).
+    """completeness · (½·max(0, 1 − new tokens/ceiling) + ½·max(0, 1 − seconds/ceiling)).
 
-    Completeness is answered steps / steps. Seconds are the agent's own, tokens uncached.
+    Completeness is answered steps / steps. Seconds are the agent's own.
     """
     if effort.agent_sec is None:
         return Unscored(reason="the transcript does not say how long the agent took")
-    tokens = effort.input_tokens + effort.output_tokens
+    tokens = effort.new_tokens
+    if tokens is None:
+        return Unscored(reason="its new tokens are unknown: it was read by an earlier version")
     saved_tokens = _saved(tokens, budget.tokens)
     saved_sec = _saved(effort.agent_sec, budget.wall_sec)
     return Scored(
@@ -37,6 +39,6 @@ def _detail(effort: Effort, budget: Budget, tokens: int, agent_sec: float) -> st
     estimated = " (estimated)" if effort.tokens_estimated else ""
     return (
         f"{effort.steps_completed} of {effort.steps} steps, "
-        f"{tokens:,} of {budget.tokens:,} tokens{estimated}, "
+        f"{tokens:,} of {budget.tokens:,} new tokens{estimated}, "
         f"{agent_sec:.0f} of {budget.wall_sec} s"
     )

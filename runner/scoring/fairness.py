@@ -5,15 +5,18 @@ line there. Its scorers see the answer and what it cost. They see no tool call, 
 
 Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
-- precision: how much of what the citations say holds, each weighed by how many other places would
-  not have held (`trust`: the weighted rate, with the words that speak of a citation as a second
-  test beside its symbol). In a step that cites more than
+- precision: how much of what the citations say holds, beyond what random lines of the same files
+  would (`trust`, chance-corrected as Cohen's kappa is). In a step that cites more than
   80 places, or six times as many as it asks for, it falls with the square: one can cite every line
   of a file, and each of them exists;
 - recall, if the scenario lists `must_cite`: the share of those places that a citation of that step
   points at. Without it, one safe citation would score 1.0.
 
 If nothing is listed, it is the precision. No citations score 0.
+
+Where a scenario asks for places, judged quality counts as far as the places hold (`places_held`).
+Grounding is .15 of fairness: without this, good words at lines that are all wrong would be worth
+more than plain words at the right ones. No citations take nothing away: they mislead nobody.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from runner.catalog.commit_lines import CommitLines
 from runner.grounding.pointing import spray_share
@@ -50,6 +54,12 @@ from runner.support.errors import NoVerdict
 UNTOLD_WEIGHT = 0.2
 """Of lines that exist, with neither a symbol nor words to tell whether they are the right ones. At
 none, 79 of them beside one true symbol would be a score of 1.0."""
+TRUST_IN_FULL = 0.7
+"""Quality counts in full from here: 41 of 42 answers as written, all nine references."""
+NO_TRUST = 0.4
+"""It counts for nothing up to here: three in five of those with every line moved by 20."""
+FEWEST_TESTED = 5.0
+"""Weight of citations that an answer is judged by. One that fails may be misread by us."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +89,11 @@ def _quality(evidence: Evidence) -> Score:
     verdict = evidence.verdict
     if isinstance(verdict, Unscored):
         return verdict
-    return Scored(value=verdict.quality, detail=f"judged by {verdict.judge}")
+    judged = f"judged by {verdict.judge}"
+    held = places_held(evidence)
+    if held < 1:
+        judged = f"{verdict.quality:.2f} {judged}, times {held:.2f}: many of its places fail"
+    return Scored(value=verdict.quality * held, detail=judged)
 
 
 def _efficiency(evidence: Evidence) -> Score:
@@ -133,30 +147,52 @@ def precision_of(evidence: Evidence) -> float | None:
 
 
 def trust(citations: Iterable[Citation]) -> float | None:
-    """0 to 1: how much of what the citations say holds, by weight; None without a line.
+    """0 to 1: 1 − failed / those that would fail were every line random; None without a line.
 
-    Each goes by the test that says more of it: is its symbol there, or are the words that speak of
-    it? Their weights are the shares of the file's places that fail them. So a bare line is no free
-    line: it holds if it is not weak. What neither test can tell counts little, and half.
+    That is (observed − chance) / (1 − chance), at least 0. Each citation goes by the test that
+    says more of it: is its symbol there, or are the words that speak of it? So a bare line is no
+    free line: it holds if it is not weak. What neither test can tell counts little, and half.
     """
-    judged = [_judge(citation) for citation in citations if citation.start is not None]
-    return rate(
-        math.fsum(weight * credit for weight, credit in judged),
-        math.fsum(weight for weight, _ in judged),
+    tested = [_test(citation) for citation in citations if citation.start is not None]
+    failed = rate(
+        math.fsum(test.failed for test in tested), math.fsum(test.weight for test in tested)
     )
+    return None if failed is None else max(0.0, 1 - failed)
 
 
-def _judge(citation: Citation) -> tuple[float, float]:
-    """Its weight, and what part of it is earned."""
+def places_held(evidence: Evidence) -> float:
+    """0 to 1: what judged quality counts for; 1 in a scenario that asks for no places.
+
+    From 0 at `NO_TRUST` to 1 at `TRUST_IN_FULL`. The tests that can tell nothing fail nothing here.
+    """
+    if not any(step.must_cite for step in evidence.scenario.steps):
+        return 1.0
+    tested = [_test(citation) for citation in evidence.cited if citation.start is not None]
+    failed = math.fsum(test.failed for test in tested if test.tells)
+    weight = max(FEWEST_TESTED, math.fsum(test.weight for test in tested))
+    over = (1 - failed / weight - NO_TRUST) / (TRUST_IN_FULL - NO_TRUST)
+    return min(1.0, max(0.0, over))
+
+
+class _Tested(NamedTuple):
+    """A citation after the test that says more of it."""
+
+    weight: float
+    """The share of the file's places that fail the test."""
+    failed: float
+    tells: bool = True
+
+
+def _test(citation: Citation) -> _Tested:
     words = citation.weak_share or 0.0
     weight = max(citation.weight, words, UNTOLD_WEIGHT)
     if citation.status != "grounded":
-        return weight, 0.0
+        return _Tested(weight, 1.0)
     if weight == UNTOLD_WEIGHT:
-        return weight, 0.5
+        return _Tested(weight, weight / 2, tells=False)
     if words > citation.weight:
-        return weight, float(not citation.weak)
-    return weight, 1.0
+        return _Tested(weight, float(citation.weak))
+    return _Tested(weight, 0.0)
 
 
 def _places(citations: tuple[Citation, ...]) -> int:

@@ -398,9 +398,10 @@ def differences(a: Fingerprint, b: Fingerprint) -> list[str]:
     """
     first, second = a.model_dump(mode="json"), b.model_dump(mode="json")
     differing = []
-    for name, value in first.items():
-        if name not in _SERVER_FIELDS and value != second[name]:
-            differing.append(f"{name}: {_short(value)} against {_short(second[name])}")
+    for name in first | second:
+        value, other = first.get(name), second.get(name)
+        if name not in _SERVER_FIELDS and value != other:
+            differing.append(f"{name}: {_short(value)} against {_short(other)}")
     return differing
 
 

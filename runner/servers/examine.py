@@ -291,7 +291,8 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
     A failed probe is on the card, as are stray lines and attempts to reach the network. Raises
     ServerError if the server cannot be made ready, or has no health probe for this repository.
     """
-    canary = pick_canary(spec, repository)
+    # Without a probe nothing it does would be proven: refused before anything is started.
+    pick_canary(spec, repository)
     log = ServerLog(stderr=StderrFile(None))
     warm_up_sec = sum(step.timeout_sec for step in spec.warm_up)
     cell = ContainerSpec(
@@ -305,46 +306,21 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
         open_container(engine, cell) as container,
         open_server(container, spec, log) as ready,
     ):
-        examination = await _examine(container, ready.session, spec, canary)
-        return _card(spec, installed, repository, ready, examination)
+        return await _card(container, ready, spec, installed, repository)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerExamination:
-    """What the doctor measured in the cell."""
-
-    readiness: Readiness
-    line_base: int | None
-    state_mb: float | None
-    traces: Traces
-    network_attempts: int
-    peak_memory_mb: float | None
-
-
-async def _examine(
-    container: Container, session: ServerSession, spec: ServerSpec, canary: Canary
-) -> ServerExamination:
-    readiness = await poll_canary(session, spec, canary)
-    return ServerExamination(
-        readiness=readiness,
-        line_base=line_base(canary, readiness.last),
-        state_mb=await state_mb(container),
-        traces=await traces(container, spec),
-        network_attempts=await network_attempts(container),
-        peak_memory_mb=await container.peak_memory_mb(),
-    )
-
-
-def _card(
+async def _card(
+    container: Container,
+    ready: WarmServer,
     spec: ServerSpec,
     installed: ServerVolume | ServerImage,
     repository: str,
-    ready: WarmServer,
-    examination: ServerExamination,
 ) -> ServerCard:
-    session = ready.session
-    tools = session.tool_listing
-    readiness = examination.readiness
+    canary = pick_canary(spec, repository)
+    session, tools = ready.session, ready.session.tool_listing
+    readiness = await poll_canary(session, spec, canary)
+    index_mb = await state_mb(container)
+    written = await traces(container, spec)
     return ServerCard(
         name=spec.name,
         version=spec.version,
@@ -359,17 +335,17 @@ def _card(
         warm_up_sec=ready.warm_up_sec,
         ready_sec=readiness.wall_sec,
         answer_sec=readiness.last.wall_sec,
-        peak_memory_mb=examination.peak_memory_mb,
-        state_mb=examination.state_mb,
+        state_mb=index_mb,
         install_mb=installed.size_mb,
         install_digest=installed.digest,
-        files_written=examination.traces.count,
-        paths_written=examination.traces.paths,
-        network_attempts=examination.network_attempts,
+        files_written=written.count,
+        paths_written=written.paths,
+        network_attempts=await network_attempts(container),
+        peak_memory_mb=await container.peak_memory_mb(),
         stray_lines=session.log.stray_lines,
         stray=tuple(session.log.stray),
         line_base=spec.line_base,
-        line_base_measured=examination.line_base,
+        line_base_measured=line_base(canary, readiness.last),
         repository=repository,
         canary_passed=readiness.is_ready,
         canary_tries=readiness.tries,

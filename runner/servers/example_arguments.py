@@ -24,6 +24,7 @@ _DEEPEST = 4
 """Levels of objects in objects that are filled; a schema may refer to itself."""
 _LIMIT = 20
 _CONTEXT_LINES = 20
+_COLUMN = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,15 +237,12 @@ class _Filler:
         elif words & {"end", "to", "stop", "until"}:
             values = [(self.target.line or 1) + _CONTEXT_LINES]
         elif words & _COLUMNS:
-            values = [self._column(), 1]
+            values = [_COLUMN, 1]
         elif "default" in schema:
             values = [schema["default"]]
         else:
             values = [_LIMIT]
         return [_within(value, schema) for value in values]
-
-    def _column(self) -> int:
-        return 5
 
     def _arrays(self, key: str, schema: Schema) -> list[Any]:
         items = self._resolved(_mapping(schema.get("items")))

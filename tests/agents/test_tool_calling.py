@@ -148,11 +148,11 @@ def test_a_tool_nobody_offered_is_an_error_result(converse: Converse) -> None:
 
 
 def test_tokens_past_the_ceiling_end_the_cell_inside_the_step(converse: Converse) -> None:
-    model = Scripted(calls("true", tokens=600), calls("true", tokens=600), says("never said"))
+    model = Scripted(calls("true", tokens=600), calls("true", tokens=1200), says("never said"))
     ended = converse(scenario("?", tokens=1000), model)
     outcome = ended.outcome
-    assert (outcome.kind, outcome.reason) == ("out_of_tokens", "1,200 of 1,000 tokens")
-    assert ended.totals.tokens == 1200
+    assert (outcome.kind, outcome.reason) == ("out_of_tokens", "1,200 of 1,000 new tokens")
+    assert ended.totals.new_tokens.total == 1200
     assert ended.stops == ["cut"]
     assert ended.only(Prose) == []
 

@@ -26,9 +26,9 @@ from runner.records import (
     ToolCall,
     ToolResult,
 )
-from runner.runs.importing.claude_code import read_claude_code
 from runner.scoring.rank_agreement import correlate
 from runner.support.tree_digest import digest_tree, file_changes
+from tests.helpers import claude_code_events
 
 SCENARIOS = {"axum": "axum-towers", "flask": "flask-blueprints", "sense": "sense-mcp-flow"}
 ARMS = ("baseline", "sense")
@@ -75,7 +75,7 @@ def weights_of(held_out: Path, scenario: str) -> dict[str, dict[str, float]]:
 def test_a_published_transcript_is_imported_whole(
     held_out: Path, arm: str, repository: str
 ) -> None:
-    events = read_claude_code(held_out / "transcripts" / arm / repository / "transcript.json")
+    events = claude_code_events(held_out / "transcripts" / arm / repository / "transcript.json")
     kinds = Counter(type(event) for event in events)
     (prose,) = (event.text for event in events if isinstance(event, Prose))
     assert len(prose) > 10_000
@@ -88,7 +88,7 @@ def test_a_published_transcript_is_imported_whole(
 @pytest.mark.parametrize("arm", ARMS)
 @pytest.mark.parametrize("repository", SCENARIOS)
 def test_only_the_arm_with_a_server_called_it(held_out: Path, arm: str, repository: str) -> None:
-    events = read_claude_code(held_out / "transcripts" / arm / repository / "transcript.json")
+    events = claude_code_events(held_out / "transcripts" / arm / repository / "transcript.json")
     origins = {event.origin for event in events if isinstance(event, ToolCall)}
     assert ("server" in origins) == (arm == "sense")
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import git
 import pytest
 
-from runner.cli.ground_file import ground_file
 from runner.grounding.commit_files import GitFiles
 from runner.grounding.mentions import MOST_MENTIONS
 from runner.grounding.pointing import WIDE_LINES
@@ -24,6 +23,7 @@ from runner.grounding.verify import (
     step_citations,
 )
 from runner.records import Citation, MustCite
+from runner.report.citation_text import ground_file
 from runner.support.errors import SourceError
 from tests.grounding.fakes import MemoryFiles
 

@@ -206,6 +206,7 @@ def test_subagents_calls_and_tokens_count_and_their_prose_is_no_answer() -> None
         ("server", False),
     ]
     assert effort.output_tokens == 6
+    assert effort.new_tokens == 2 * 156 + effort.output_tokens, "each conversation begins once"
     assert "1 turns were subagents'" in " ".join(session.imported.degraded)
 
 

@@ -7,11 +7,13 @@ import pytest
 from runner.agents.models import (
     MODELS,
     ModelKind,
+    cache_and_jobs,
     is_language_model,
     kind_name,
     kind_of,
     open_model,
 )
+from runner.agents.models.model_settings import LocalSettings, ModelSettings
 from runner.support.errors import FairtrialError
 from tests.helpers import Scripted
 
@@ -33,6 +35,20 @@ def test_only_a_program_is_no_language_model() -> None:
     assert list(map(is_language_model, kinds)) == [False, False, True, True]
     assert kind_of("claude-sonnet-5") is MODELS["anthropic"]
     assert kind_of("of-a-later-version:x") is None
+
+
+def test_jobs_are_told_apart_where_cells_share_a_cache_and_nowhere_else() -> None:
+    def told(name: str, jobs: int) -> tuple[str, int | None]:
+        return cache_and_jobs(name, ModelSettings(local=LocalSettings(jobs=jobs)))
+
+    assert [told("local:a.gguf", jobs) for jobs in (1, 2, 3)] == [
+        ("local", 1),
+        ("none", 2),
+        ("none", 3),
+    ]
+    for name in ("claude-sonnet-5", "openai:gpt"):
+        assert told(name, 1) == told(name, 8) == ("provider", None)
+    assert told("offline", 8) == ("none", None)
 
 
 def test_a_new_kind_of_model_is_one_line_at_the_door(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from runner.agents.models.model_settings import Endpoint, LocalSettings, ModelSe
 from runner.agents.models.weights_server import find, locate_weights, served, short_name
 from runner.agents.spending import price_of, read_prices
 from runner.protocols import Turn, UserMessage
+from runner.records import NewTokens
 from runner.support.errors import FairtrialError, ProviderRefused
 from tests.checkout import Checkout, make
 from tests.helpers import PATIENCE_SEC, wait_until
@@ -76,6 +77,11 @@ def counted(turn: Turn) -> tuple[str, int, int, int]:
     return turn.text, turn.input_tokens, turn.output_tokens, turn.cache_read_tokens
 
 
+def new_tokens(turns: list[Turn]) -> int:
+    tokens = NewTokens()
+    return sum(map(tokens.add, turns))
+
+
 def answers(url: str) -> bool:
     place = urlsplit(url)
     with suppress(OSError), socket.create_connection((place.hostname, place.port or 0), timeout=5):
@@ -111,11 +117,12 @@ def test_no_cell_gains_by_what_the_one_before_has_asked(small: Path) -> None:
     with served([name], settings, os.environ, nobody) as up:
         first = turn_of(name, up, "Hello?", "Hello?")
         second = turn_of(name, up, "Hello?", "Hello?")
-        beside = replace(up, local=replace(up.local, one_at_a_time=False))
+        beside = replace(up, local=replace(up.local, jobs=2))
         third = turn_of(name, beside, "Hello?", "Hello?")
     assert [counted(turn) for turn in first] == [counted(turn) for turn in second]
     assert [turn.cache_read_tokens > 0 for turn in first] == [False, True]
     assert [turn.cache_read_tokens for turn in third] == [0, 0]
+    assert new_tokens(first) == new_tokens(third), "whatever the server still held"
 
 
 def test_a_conversation_longer_than_its_room_is_out_of_context(small: Path) -> None:

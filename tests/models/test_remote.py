@@ -18,10 +18,11 @@ from tenacity import AsyncRetrying, RetryCallState
 from runner.agents import models
 from runner.agents.models import open_model, provider
 from runner.agents.models.model_settings import Endpoint, ModelSettings
+from runner.agents.react import React
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import SHELL_SPEC, Toolbox
 from runner.protocols import Model, Turn, UserMessage
-from runner.records import Event, Limits, Outcome, Prose, StepEnd, Thinking, Usage
+from runner.records import Event, Limits, NewTokens, Outcome, Prose, StepEnd, Thinking, Usage
 from runner.records import ToolCall as CallEvent
 from runner.records import ToolResult as ResultEvent
 from runner.support.errors import FairtrialError, ProviderError, ProviderRefused
@@ -29,6 +30,8 @@ from tests.helpers import PATIENCE_SEC, LocalSandbox, scenario
 from tests.models.doubles import Events, streaming, web_page
 
 KEY = "sk-very-secret-0123456789"
+SOON_SEC = 0.02
+"""After which the double asks to be asked again; unasked it says a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,10 +181,10 @@ def test_tools_that_were_left_out_are_noted_where_the_model_was_asked(llmock: LL
 def test_a_failure_that_passes_is_asked_again_and_is_no_work_of_the_agents(
     provided: Provided, status: int
 ) -> None:
-    provided.double.fail(status, times=3).reply("At last.")
+    provided.double.fail(status, times=3, retry_after=SOON_SEC).reply("At last.")
     turn = turn_of(provided.open())
     assert (turn.text, turn.retries, len(provided.double.requests)) == ("At last.", 3, 4)
-    assert turn.backoff_sec > 0.03
+    assert turn.backoff_sec > 3 * SOON_SEC
 
 
 @pytest.mark.parametrize(
@@ -190,13 +193,13 @@ def test_a_failure_that_passes_is_asked_again_and_is_no_work_of_the_agents(
 def test_a_rate_limit_that_speaks_of_money_is_a_rate_limit(
     provided: Provided, message: str
 ) -> None:
-    provided.double.fail(429, message=message).reply("Thank you.")
+    provided.double.fail(429, message=message, retry_after=SOON_SEC).reply("Thank you.")
     assert turn_of(provided.open()).text == "Thank you."
 
 
 @pytest.mark.parametrize("status", [429, 529])
 def test_a_failure_that_stays_is_the_providers(provided: Provided, status: int) -> None:
-    provided.double.fail(status, times=None)
+    provided.double.fail(status, times=None, retry_after=SOON_SEC)
     with pytest.raises(ProviderError, match=f"{status}.*4 attempts") as raised:
         turn_of(provided.open())
     assert not isinstance(raised.value, ProviderRefused), "the next cell may have more luck"
@@ -741,3 +744,74 @@ def test_a_refusal_of_a_chat_is_a_refusal(hold: Hold) -> None:
         held = hold(chat_at(url))
     assert held.outcome.kind == "refused"
     assert [event.text for event in held.only(Prose)] == ["I cannot."]
+
+
+# --- new tokens: one conversation, as each API counts it ------------------------------------------
+
+GIVEN, WROTE, THOUGHT = (5_000, 9_000, 12_000), 400, 300
+"""What three turns were given; what each wrote, and its thinking, which a chat is not given again.
+"""
+NEW = 5_000 + (9_000 - 5_000 - 100) + (12_000 - 9_000 - 100) + 3 * WROTE
+
+
+def claude_turns(served: tuple[int, ...]) -> list[list[dict[str, Any]]]:
+    """As the Messages API counts: what was read and written stands beside the input. Thinking is
+    given back, so that each request is longer by it."""
+    streams = []
+    for place, (given, read) in enumerate(zip(GIVEN, served, strict=True)):
+        whole = given + THOUGHT * place
+        usage = {
+            "input_tokens": 6,
+            "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": whole - read - 6,
+            "output_tokens": WROTE,
+        }
+        streams.append(message(text("Well."), stop="end_turn", **usage))
+    return streams
+
+
+def chat_turns(served: tuple[int, ...], *, counts_thinking: bool) -> list[list[dict[str, Any]]]:
+    """As chat completions count: what was read is part of the prompt."""
+    streams = []
+    for given, read in zip(GIVEN, served, strict=True):
+        usage: dict[str, Any] = {
+            "prompt_tokens": given,
+            "completion_tokens": WROTE,
+            "total_tokens": given + WROTE,
+            "prompt_tokens_details": {"cached_tokens": read},
+        }
+        if counts_thinking:
+            usage["completion_tokens_details"] = {"reasoning_tokens": THOUGHT}
+        # llama.cpp says it twice.
+        timings = {"cache_n": read, "prompt_n": given - read, "predicted_n": WROTE}
+        streams.append(
+            [
+                chunk({"reasoning_content": "h" * THOUGHT}),
+                chunk({"content": "w" * (WROTE - THOUGHT)}, "stop"),
+                {**chunk({}), "choices": [], "usage": usage, "timings": timings},
+            ]
+        )
+    return streams
+
+
+def counted(open_at: Callable[[str], Model], streams: list[list[dict[str, Any]]]) -> int:
+    events, tokens = Events(*streams), NewTokens()
+    with streaming(events) as url:
+        for _ in GIVEN:
+            tokens.add(turn_of(open_at(url)))
+    return tokens.total
+
+
+@pytest.mark.parametrize("served", [(0, 0, 0), (0, 4_990, 8_990), (0, 2_000, 2_000), (0, 4_990, 0)])
+def test_a_conversation_is_one_count_of_new_tokens_by_every_apis_usage(
+    served: tuple[int, ...],
+) -> None:
+    assert counted(claude_at, claude_turns(served)) == NEW
+    assert counted(chat_at, chat_turns(served, counts_thinking=True)) == NEW
+    assert counted(chat_at, chat_turns(served, counts_thinking=False)) == NEW
+
+
+def test_the_react_agents_history_holds_the_thinking_so_that_nothing_is_dropped() -> None:
+    with streaming(Events(chat_turns((0, 0, 0), counts_thinking=True)[0])) as url:
+        turn = turn_of(React(chat_at(url)))
+    assert (turn.thinking_tokens, turn.dropped_tokens) == (THOUGHT, None)

@@ -251,6 +251,7 @@ def scorecard(
         "effort": Effort(
             input_tokens=8_000 if of.server == "shell" else 12_000,
             output_tokens=1_000,
+            new_tokens=9_000 if of.server == "shell" else 13_000,
             agent_sec=30.0,
             backoff_sec=2.0,
             actions=12,

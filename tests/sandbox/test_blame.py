@@ -108,12 +108,23 @@ def test_a_server_whose_process_is_killed_has_crashed(engine: Engine, base_image
         harm_in_a_call(engine, base_image, kill_server)
 
 
-def test_a_server_that_ends_says_with_which_code(engine: Engine, base_image: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("die", r"ended with 3.*the index is corrupt"),
+        # It ends what speaks for it.
+        ("orphan", "ended by signal 9"),
+        ("grow", "out of memory: the cell has 256 MB"),
+    ],
+)
+def test_a_server_that_ends_has_crashed_and_it_is_said_how(
+    engine: Engine, base_image: str, tool: str, said: str
+) -> None:
     async def main() -> None:
         async with cell_with_server(engine, base_image) as (_, session, _log):
-            await call(session, "die")
+            await call(session, tool)
 
-    with pytest.raises(ServerError, match=r"ended with 3.*the index is corrupt"):
+    with pytest.raises(ServerError, match=said):
         asyncio.run(main())
 
 
@@ -136,15 +147,6 @@ def test_an_engine_that_hangs_up_is_no_crash_of_the_server(
         pytest.raises(SandboxError, match="dropped the connection"),
     ):
         asyncio.run(main(through, proxy.cut))
-
-
-def test_a_server_that_ends_what_speaks_for_it_has_crashed(engine: Engine, base_image: str) -> None:
-    async def main() -> None:
-        async with cell_with_server(engine, base_image) as (_, session, _log):
-            await call(session, "orphan")
-
-    with pytest.raises(ServerError, match="ended by signal 9"):
-        asyncio.run(main())
 
 
 def test_a_container_that_stands_still_is_no_server_that_does_not_answer(
@@ -175,15 +177,6 @@ def test_a_server_that_closes_its_output_and_goes_on_answers_nothing(
 
 
 # --- out of memory ------------------------------------------------------------------------------
-
-
-def test_a_server_that_takes_all_memory_has_crashed(engine: Engine, base_image: str) -> None:
-    async def main() -> None:
-        async with cell_with_server(engine, base_image) as (_, session, _log):
-            await call(session, "grow")
-
-    with pytest.raises(ServerError, match="out of memory: the cell has 256 MB"):
-        asyncio.run(main())
 
 
 def test_a_command_that_takes_all_memory_ends_alone(engine: Engine, base_image: str) -> None:

@@ -187,6 +187,7 @@ def effort(**changes: int | float | bool) -> Effort:
     plain: dict[str, int | float | bool] = {
         "input_tokens": 1000,
         "output_tokens": 500,
+        "new_tokens": 1500,
         "agent_sec": 20.0,
         "backoff_sec": 0.0,
         "actions": 4,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.records import Scored
+from runner.records import Scored, Unscored
 from runner.scoring.efficiency import efficiency
 from tests.scoring.material import SCENARIO, effort
 
@@ -14,13 +14,11 @@ def value(**changes: int | float | bool) -> float:
 
 
 def test_tokens_and_seconds_count_half_each() -> None:
-    assert value(input_tokens=2000, output_tokens=3000, agent_sec=20.0) == pytest.approx(
-        (0.5 + 0.8) / 2
-    )
+    assert value(new_tokens=5000, agent_sec=20.0) == pytest.approx((0.5 + 0.8) / 2)
 
 
 def test_an_empty_quick_answer_is_not_efficient() -> None:
-    assert value(input_tokens=0, output_tokens=0, agent_sec=0.0, steps_completed=0) == 0.0
+    assert value(new_tokens=0, agent_sec=0.0, steps_completed=0) == 0.0
 
 
 def test_half_the_steps_earn_half() -> None:
@@ -28,7 +26,16 @@ def test_half_the_steps_earn_half() -> None:
 
 
 def test_past_the_ceiling_nothing_is_left_and_nothing_is_negative() -> None:
-    assert value(input_tokens=50_000, agent_sec=1e6) == 0.0
+    assert value(new_tokens=50_000, agent_sec=1e6) == 0.0
+
+
+def test_what_a_cache_served_and_what_was_billed_again_moves_nothing() -> None:
+    assert value(input_tokens=0, cache_read_tokens=10**6) == value(input_tokens=10**6) == value()
+
+
+def test_a_scorecard_that_does_not_know_its_new_tokens_is_not_efficient_for_it() -> None:
+    old = effort().model_copy(update={"new_tokens": None})
+    assert isinstance(efficiency(old, SCENARIO.budget), Unscored)
 
 
 def test_waiting_for_the_provider_costs_the_answer_nothing() -> None:

@@ -5,6 +5,7 @@ from itertools import chain
 
 import pytest
 
+from runner.gate.perturbations import moved
 from runner.protocols import LineSource
 from runner.records import (
     Answer,
@@ -19,12 +20,29 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring import ADOPTION, FAIRNESS, score_cell
-from runner.scoring.fairness import Evidence, citation_grounding, must_cite_recall, score_fairness
+from runner.scoring.fairness import (
+    Evidence,
+    citation_grounding,
+    must_cite_recall,
+    places_held,
+    score_fairness,
+    trust,
+)
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.score_parts import weighted
 from runner.support.errors import NoVerdict
 from tests.grounding.fakes import MemoryFiles
-from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, TREE, UNCITED, answer, effort
+from tests.scoring.material import (
+    GOOD,
+    INVENTED,
+    RUBRIC,
+    SCENARIO,
+    THIN,
+    TREE,
+    UNCITED,
+    answer,
+    effort,
+)
 
 
 def cited(
@@ -348,3 +366,86 @@ def test_a_word_that_is_there_where_its_symbol_says_little_is_judged_by_what_is_
     weak_use = named(5, weight=0.3).model_copy(update={"weak": True, "weak_share": 0.7})
     sure = named(5, weight=0.9).model_copy(update={"weak": True, "weak_share": 0.7})
     assert (precision(weak_use), precision(sure)) == (0.0, 1.0)
+
+
+# --- wrong places ---------------------------------------------------------------------------
+
+
+def held(*citations: Citation, scenario: Scenario = SCENARIO) -> float:
+    return places_held(evidence(citations, (), scenario=scenario))
+
+
+def some(right: int, wrong: int, weight: float = 0.9) -> list[Citation]:
+    return [
+        *(named(line, weight) for line in range(right)),
+        *(named(line, weight, status="hallucinated") for line in range(100, 100 + wrong)),
+    ]
+
+
+def test_what_random_lines_would_reach_is_worth_nothing() -> None:
+    assert trust(some(right=5, wrong=5, weight=0.5)) == 0.0
+    assert trust(some(right=10, wrong=0, weight=0.5)) == 1.0
+    assert trust(some(right=9, wrong=1, weight=0.5)) == pytest.approx(0.8)
+
+
+def test_quality_counts_for_nothing_where_most_places_are_wrong() -> None:
+    assert held(*some(right=4, wrong=6)) == 0.0
+
+
+def test_one_wrong_place_in_ten_costs_no_quality_and_one_in_five_none_either() -> None:
+    assert (held(*some(right=9, wrong=1)), held(*some(right=8, wrong=2))) == (1.0, 1.0)
+
+
+def test_a_half_true_answer_lies_between() -> None:
+    assert 0 < held(*some(right=6, wrong=4)) < 1
+
+
+def test_none_or_a_single_wrong_place_takes_no_quality_away() -> None:
+    assert (held(), held(*some(right=0, wrong=1))) == (1.0, 1.0)
+    assert held(*some(right=0, wrong=5)) == 0.0
+
+
+def test_lines_that_nothing_tells_of_are_no_lie_and_hide_none() -> None:
+    untold = [bare(line) for line in range(1, 30)]
+    assert held(*untold) == 1.0
+    assert held(*some(right=0, wrong=20), *untold) == 0.0
+
+
+def test_quality_counts_whatever_is_cited_where_no_place_is_asked_for() -> None:
+    assert held(*some(right=0, wrong=9), scenario=NO_PLACES) == 1.0
+
+
+class Believer:
+    """Takes every answer's words for the best there are."""
+
+    name = "believer"
+    identity = "0" * 64
+    deterministic = True
+
+    def judge(
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        source: LineSource | None = None,
+    ) -> Verdict:
+        return Checklist().judge(rubric, answers(GOOD), must_find, source)
+
+
+def answers(texts: Sequence[str]) -> tuple[AnswerStep, ...]:
+    return answer(*texts).steps
+
+
+def believed(*texts: str) -> float:
+    scored = score_fairness(
+        SCENARIO, RUBRIC, answer(*texts), effort(), files=TREE, judge=Believer()
+    )
+    assert isinstance(scored.score, Scored)
+    return scored.score.value
+
+
+def test_a_liar_whose_words_are_believed_loses_to_plain_words_and_to_no_place_at_all() -> None:
+    lies = [moved(text, 20) for text in GOOD]
+    assert believed(*GOOD) - believed(*lies) > 0.3
+    assert believed(*lies) < believed(*UNCITED)
+    assert believed(*lies) < total(*UNCITED) < total(*THIN) < believed(*GOOD)

@@ -18,7 +18,6 @@ from runner.authoring.onboarding.launches import (
     SHOWN,
     Launch,
     launches,
-    launches_if_denied,
     launches_in_help,
     secrets_in,
 )
@@ -243,9 +242,7 @@ def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
     assert replace(told, said="").is_hopeless
 
 
-def test_a_command_that_wants_a_command_of_its_own_is_given_the_one_that_serves() -> None:
-    said = "usage: tool mcp [-h] {install,serve} ...\ntool mcp: error: action is required\n"
-    assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "serve")]
+def test_a_usage_without_a_command_that_serves_names_no_way_to_start() -> None:
     assert launches_in_help("usage: tool [-h] {index,show}\n") == []
     assert launches_in_help("It takes {serve} as usage: of a word.\n") == []
 
@@ -260,12 +257,6 @@ def test_a_flag_and_its_value_in_one_pair_of_quotes_are_two_words() -> None:
     readme = '{"command": "npx", "args": ["-y", "tool@latest", "--roots /your/code"]}'
     ways = [way.args for way in launches(readme, ["tool"])]
     assert ways[1] == ("--roots", "{workspace}")
-
-
-def test_only_one_that_calls_our_folder_closed_is_asked_to_open_it() -> None:
-    ways = launches_if_denied(["Access denied to path: /workspace"])
-    assert ("--allow", "{workspace}") in [way.args for way in ways]
-    assert launches_if_denied(["no such symbol", "the index is empty"]) == []
 
 
 def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_misled() -> None:
@@ -329,12 +320,6 @@ def test_words_in_boxes_and_in_colours_are_read_and_of_a_help_only_what_complain
 
 def test_commands_in_a_box_are_found_those_that_say_they_serve_first() -> None:
     assert [way.args for way in launches_in_help(BOXES)] == [("host",), ("serve",)]
-
-
-def test_a_command_below_a_command_stands_behind_it_if_the_usage_says_so() -> None:
-    said = "Usage: tool mcp [OPTIONS] COMMAND\n\nCommands:\n  start  Start it.\n"
-    assert [way.args for way in launches_in_help(said, ("mcp",))] == [("mcp", "start")]
-    assert [way.args for way in launches_in_help(said, ("--mcp",))] == [("start",)]
 
 
 def test_variables_that_hold_a_project_are_known_by_their_names() -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.authoring.onboarding.launches import Launch
-from runner.authoring.onboarding.over_http import listens, over_stdio
+from runner.authoring.onboarding.over_http import listens
 from runner.sandbox.engine import LABEL
 from tests.checkout import SESSION, Checkout, make
 
@@ -36,12 +35,6 @@ def test_one_that_waits_at_a_port_is_found_out_and_measured(made: Checkout) -> N
     assert "--http PORT[/PATH] overrides it" in done.stderr
     assert "bare, over HTTP): 1 tool, and a health probe" in done.stderr
     assert "its tools were called" in done.stdout
-
-
-def test_one_that_serves_people_at_a_port_may_have_another_word_for_its_clients() -> None:
-    ways = [Launch(args=(word,), why="its own usage names it") for word in ("web", "mcp", "lint")]
-    left = [way.args for way in over_stdio([*ways, Launch(why="bare")])]
-    assert left == [("mcp",), ("--transport", "stdio"), ("--stdio",), ("stdio",)]
 
 
 def test_a_port_that_is_no_port_is_refused_at_once(made: Checkout) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.models.offline.navigator import Offline
@@ -28,6 +29,8 @@ class ModelKind:
     """Of a recording, by what stands behind the colon: what the agent that made it was told."""
     free: bool = False
     """A language model whose tokens cost no dollars."""
+    cache: Literal["none", "provider", "local"] = "none"
+    """Who may keep the turns before, so that they are not read again."""
     argument: str = ""
     """What has to stand behind the colon, as help shows it; empty if nothing may."""
     notice: str = ""
@@ -81,14 +84,17 @@ MODELS: dict[str, ModelKind] = {
         recorded_system=lambda path: Replay(path).recorded_system,
         remarks=remarks,
     ),
-    "anthropic": ModelKind(open=_open_claude, language_model=True, argument="<id>"),
-    "openai": ModelKind(open=_open_chat, language_model=True, argument="<id>"),
+    "anthropic": ModelKind(
+        open=_open_claude, language_model=True, cache="provider", argument="<id>"
+    ),
+    "openai": ModelKind(open=_open_chat, language_model=True, cache="provider", argument="<id>"),
     "local": ModelKind(
         open=_open_local,
         language_model=True,
         # Small models fail at native calls, and hold to a schema.
         agent="json_actions",
         free=True,
+        cache="local",
         argument="<path.gguf>",
     ),
 }
@@ -147,6 +153,19 @@ def kind_name(name: str) -> str:
 def kind_of(name: str) -> ModelKind | None:
     """The kind of a model that a run names; None if this version has no such kind."""
     return MODELS.get(kind_name(name))
+
+
+def cache_and_jobs(name: str, settings: ModelSettings) -> tuple[str, int | None]:
+    """The cache that serves a model's cells, and how many of them run beside one another.
+
+    None for what answers elsewhere: there the cells beside one another share no cache and no core,
+    and a run that goes on with another --jobs is still one run.
+    """
+    kind = kind_of(name)
+    cache = "none" if kind is None else kind.cache
+    if cache != "local":
+        return cache, None
+    return ("local" if settings.local.jobs == 1 else "none"), settings.local.jobs
 
 
 def kind_that_answered(fingerprint: Fingerprint) -> str:

@@ -11,6 +11,7 @@ from runner.agents.models.model_settings import ModelSettings
 from runner.agents.models.provider import PassingFault, Provider, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
 from runner.agents.models.wire import FittedTools, call_of, without_surrogates, written_arguments
+from runner.agents.token_breakdown import apportion
 from runner.protocols import Call, Message, Stop, Turn, UserMessage
 from runner.records import canonical_json
 from runner.support.errors import ProviderError
@@ -191,7 +192,7 @@ class _ChatReply:
             stop="refusal" if refusal else STOPS[self._stop],
             served_by=self._served_by,
             raw=self._given_back(text or refusal, calls),
-            **self._counts(len(text) + sum(map(_chars, calls))),
+            **self._counts(len(text or refusal) + sum(map(_chars, calls))),
         )
 
     def _made(self, tools: FittedTools) -> Iterator[Call]:
@@ -223,14 +224,22 @@ class _ChatReply:
                 "estimated": True,
             }
         read = _detail(self._usage, "prompt_tokens_details", "cached_tokens") or 0
+        thinking = _detail(self._usage, "completion_tokens_details", "reasoning_tokens")
         return {
             "input_tokens": max(0, (self._usage.prompt_tokens or 0) - read),
             "output_tokens": self._usage.completion_tokens or 0,
             "cache_read_tokens": read,
-            "thinking_tokens": _detail(
-                self._usage, "completion_tokens_details", "reasoning_tokens"
-            ),
+            "thinking_tokens": thinking,
+            "dropped_tokens": thinking or self._thinking_tokens(written_chars),
         }
+
+    def _thinking_tokens(self, written_chars: int) -> int | None:
+        """The thinking's share of the output, where the server counts none: this API has no place
+        to give it back. None if none was shown."""
+        shown = {"kept": written_chars, "thinking": sum(map(len, self._thoughts))}
+        if not shown["thinking"]:
+            return None
+        return apportion(self._usage.completion_tokens or 0, shown)["thinking"]
 
 
 def _chars(call: Call) -> int:

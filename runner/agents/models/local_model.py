@@ -48,7 +48,7 @@ class LocalModel(Chat):
     ) -> dict[str, Any]:
         # What the cell before has left there would make this one's first prompt look shorter; and
         # beside other cells, who comes between would.
-        reuse = self._begun and self.settings.local.one_at_a_time
+        reuse = self._begun and self.settings.local.jobs == 1
         self._begun = True
         request = super().request(system, conversation, tools)
         return {**request, "extra_body": {"cache_prompt": reuse}}

@@ -83,8 +83,8 @@ class LocalSettings:
     """Where each answers, while a run needs it."""
     threads: int = 1
     context_tokens: int = 16_384
-    one_at_a_time: bool = True
-    """No cell runs beside another one."""
+    jobs: int = 1
+    """Cells that run beside one another. Several have no cache, and wait for each other's turns."""
 
 
 @dataclass(frozen=True, kw_only=True)

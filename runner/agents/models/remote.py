@@ -226,6 +226,8 @@ def _require_form(turn: Turn) -> None:
         turn.cache_read_tokens,
         turn.cache_write_tokens,
     ]
+    if turn.dropped_tokens is not None:
+        counts.append(turn.dropped_tokens)
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a name or a text is none")
     if not all(isinstance(count, int) and count >= 0 for count in counts):

@@ -139,6 +139,7 @@ def _spent(usage: Usage | None) -> dict[str, Any]:
         "output_tokens": usage.output_tokens,
         "cache_read_tokens": usage.cache_read_tokens,
         "cache_write_tokens": usage.cache_write_tokens,
+        "dropped_tokens": usage.dropped_tokens,
         "estimated": usage.estimated,
         "phases": usage.phases,
         "served_by": usage.served_by,

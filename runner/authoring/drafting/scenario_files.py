@@ -18,8 +18,8 @@ from runner.support.errors import Problem
 
 OWN = "own"
 """The suite of a user's scenarios."""
-_STEP_BUDGET = {"tokens": 100_000, "wall_sec": 400, "actions": 30}
-"""As the shipped scenarios allow; for two steps at least."""
+_STEP_BUDGET = {"tokens": 40_000, "wall_sec": 400, "actions": 30}
+"""About what the shipped scenarios allow; for two steps at least."""
 _COLUMNS = 110
 _SLANT = f"{TO_WRITE}: whom do they favour, text search for a name, or a server that knows symbols?"
 _TITLES = {"c": "C", "cpp": "C++", "c_sharp": "C#"}

@@ -67,7 +67,6 @@ class CanarySearch:
 
     calls: int = 0
     errors: int = 0
-    last_error: str = ""
     errors_of: dict[str, str] = field(default_factory=dict)
     """Tool -> its last error."""
     ran: dict[str, Ran] = field(default_factory=dict)
@@ -129,7 +128,6 @@ class CanarySearch:
         self.seen.append(text)
         if result.is_error:
             self.errors += 1
-            self.last_error = result.text[:300]
             self.errors_of[tool] = result.text[:300]
 
 
@@ -144,20 +142,17 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
     *,
     most: int = MOST_CALLS,
     most_sec: float = SEARCH_SEC,
-    tools: Sequence[mcp_types.Tool] | None = None,
 ) -> FoundCanary | None:
     """The call that three times out of three answers with the most telling text.
 
-    `tools`: to ask; None for all that look.
     Raises ServerError if the server ends.
     """
     give_up = time.monotonic() + most_sec
     first_call = search.calls
     best: FoundCanary | None = None
-    asked = for_looking(session.tools) if tools is None else tools
     turns = deque(
         (tool, _calls_of(tool, symbols, search), ERRORS)
-        for tool in asked
+        for tool in for_looking(session.tools)
         if tool.name not in search.deadly | search.unasked
     )
     while turns:

@@ -6,14 +6,13 @@ The repository itself is the agent's too, and stays read-only. See runner/sandbo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import resources
-from itertools import chain
 
 from runner.authoring.onboarding.launches import Launch
 from runner.records import ServerSpec, WarmUp
-from runner.sandbox.cell_layout import INSTALL, WORKSPACE
+from runner.sandbox.cell_layout import WORKSPACE
 
 WHY = "on a copy of the repository, which it may write"
 SUBSTITUTE = (
@@ -28,41 +27,27 @@ REFUSED = re.compile(
 REFUSES = r"(?:[Rr]ead-only file ?system|[Pp]ermission denied)"
 _FOLDER = "{state}/copy"
 _PROGRAM = "{state}/own_copy.py"
-_PACKAGES = "{state}/packages"
-OWN_FIRST = f"{_PACKAGES}:{{install}}/python"
-"""Its PYTHONPATH then."""
-_WRITES_PACKAGE = re.compile(rf"{REFUSES}[^\n]{{0,20}}['\"]{INSTALL}/python/(\w+)/")
 _MARK = "# A copy that the server may write.\n"
 _MOST_MB = 500
 """Of a repository: its copy is in the cell's memory."""
 
 
 def with_copy(spec: ServerSpec, way: Launch) -> ServerSpec:
-    """With the steps that make what it gets a copy of, before all others."""
-    made = [*_of_package(way), *_of_repository(way)]
-    if spec.image is not None or not made:
+    """With the step that makes the copy, before all others."""
+    if spec.image is not None or not way.copied:
         return spec
     others = (step for step in spec.warm_up if not is_copy(step))
-    return spec.model_copy(update={"warm_up": (*made, *others)})
+    return spec.model_copy(update={"warm_up": (_made(), *others)})
 
 
-def _of_package(way: Launch) -> Iterator[WarmUp]:
-    if way.own_package:
-        script = f"{_MARK}mkdir -p {_PACKAGES}\n"
-        script += f"cp -a {{install}}/python/{way.own_package} {_PACKAGES}/\n"
-        yield WarmUp(shell=script)
-
-
-def _of_repository(way: Launch) -> Iterator[WarmUp]:
-    if not way.copied:
-        return
+def _made() -> WarmUp:
     text = resources.files("runner.sandbox").joinpath("writable_copy.py").read_text("utf-8")
     script = (
         f"{_MARK}[ $(du -sm {{workspace}} 2>/dev/null | cut -f1) -lt {_MOST_MB} ] || exit 1\n"
         f"[ -d {_FOLDER} ] || cp -a {{workspace}} {_FOLDER} 2>/dev/null || true\n"
         f"cat >{_PROGRAM} <<'END_OF_PROGRAM'\n{text}END_OF_PROGRAM\n"
     )
-    yield WarmUp(shell=script)
+    return WarmUp(shell=script)
 
 
 def started_on_copy(way: Launch) -> Launch:
@@ -73,12 +58,6 @@ def started_on_copy(way: Launch) -> Launch:
 def is_write_refused(said: str) -> bool:
     """Was a write beside the code refused?"""
     return re.search(rf"{REFUSES}[^\n]{{0,20}}{WORKSPACE}/", said) is not None
-
-
-def packages_written(texts: Iterable[str]) -> list[str]:
-    """Packages of Python's that it tried to write in, the first first."""
-    found = (_WRITES_PACKAGE.findall(text) for text in texts)
-    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def over_copy(command: tuple[str, ...]) -> tuple[str, ...]:

@@ -41,8 +41,6 @@ class Launch:
     env: dict[str, str] = field(default_factory=dict)
     copied: bool = False
     """On a copy of the repository, which it may write."""
-    own_package: str = ""
-    """A package of Python's that it gets a copy of, which it may write."""
     why: str
     """Where it comes from, for the person."""
 
@@ -155,43 +153,23 @@ _STARTS = re.compile(r"\b(?:start|run|serve|launch|expose|server)", re.IGNORECAS
 _CONFIGURES = re.compile(r"\b(?:config|install|set ?up|setup|add|remov|regist|list|generat|wire)")
 
 
-_DENIED = re.compile(
-    r"access (?:is )?denied|(?:not|isn't) (?:an? )?allowed|outside (?:of )?(?:the |any )?"
-    r"(?:allowed|permitted|configured|workspace|project|root)|no allowed director|allowlist",
-    re.IGNORECASE,
-)
-
-
-def launches_if_denied(errors: Iterable[str]) -> list[Launch]:
-    """Options that open a folder, for one that says that ours is closed to it."""
-    if not any(map(_DENIED.search, errors)):
-        return []
-    why = "it says that our folder is not allowed"
-    flags = ("--allow", "--allowed-directories", "--allow-dir", "--allowed-paths")
-    return [Launch(args=(flag, "{workspace}"), why=why) for flag in flags]
-
-
 def launches_with(variables: Iterable[str], launch: Launch, why: str) -> list[Launch]:
     """The same, with our folder in a variable of the server's."""
     sets = [{**launch.env, name: "{workspace}"} for name in variables if name not in launch.env]
     return [Launch(args=launch.args, env=env, why=why) for env in sets]
 
 
-def launches_in_help(text: str, behind: tuple[str, ...] = ()) -> list[Launch]:
-    """Options that take a project's folder, and commands that serve.
-
-    `behind`: the words it was started with when it said this; they stay if the usage names them.
-    """
+def launches_in_help(text: str) -> list[Launch]:
+    """Options that take a project's folder, and commands that serve."""
     text = without_terminal_codes(text)
     flags = []
     for option in _OPTION.finditer(text):
         if not _NOT_A_PROJECT.search(option["flag"]):
             flags.append(option["flag"])
-    kept = behind if behind and _usage_names(text, behind) else ()
     why = "its own usage names it"
     ways = [(flag, "{workspace}") for flag in dict.fromkeys(flags)]
     commands = [(word,) for word in _commands_in(text)]
-    return [Launch(args=(*kept, *words), why=why) for words in [*commands, *ways]][:4]
+    return [Launch(args=words, why=why) for words in [*commands, *ways]][:4]
 
 
 def _commands_in(text: str) -> list[str]:
@@ -205,9 +183,3 @@ def _commands_in(text: str) -> list[str]:
     choices = [word for found in _CHOICES.finditer(text) for word in found["words"].split(",")]
     offered = [word for word in choices if re.fullmatch(_SERVING, word)]
     return [it for it in dict.fromkeys([*told, *called, *offered]) if it not in NO_START]
-
-
-def _usage_names(text: str, words: Sequence[str]) -> bool:
-    """`Usage: tool mcp [OPTIONS] COMMAND` is said of `tool mcp`."""
-    usage = re.search(r"usage:([^\n]*)", text, re.IGNORECASE)
-    return usage is not None and all(word in usage[1].split() for word in words)

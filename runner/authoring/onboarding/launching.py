@@ -12,7 +12,6 @@ from pathlib import PurePosixPath
 from runner.authoring.onboarding import fetched
 from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary
 from runner.authoring.onboarding.copying import (
-    OWN_FIRST,
     REFUSED,
     REFUSES,
     is_copy,
@@ -194,8 +193,7 @@ def started_by(spec: ServerSpec, way: Launch) -> ServerSpec:
     command = (*spec.command, *way.args)
     if way.copied:
         command = over_copy(command)
-    own = {"PYTHONPATH": OWN_FIRST} if way.own_package else {}
-    return spec.model_copy(update={"command": command, "env": {**spec.env, **way.env, **own}})
+    return spec.model_copy(update={"command": command, "env": {**spec.env, **way.env}})
 
 
 @asynccontextmanager

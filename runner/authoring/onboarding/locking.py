@@ -6,8 +6,8 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
 from runner.authoring.onboarding.with_packages import of_registry
 from runner.records import Python, load_json
 from runner.sandbox.base_build import HostTools, find_uv
-from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder, tar_of
+from runner.sandbox.builder import Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.cell_layout import AGENT_USER
 from runner.sandbox.engine import Engine, engine_faults
 from runner.servers.lock_checks import plain_name
@@ -29,7 +29,6 @@ PYTHONS: tuple[Python, ...] = get_args(Python)
 """What the base image has, the one that servers get if they run on it first."""
 LOCK_LIMIT_SEC = 300
 _WANTS_PYTHON = re.compile(r"requested Python version .* does not satisfy|only supports? >=?3\.")
-_LAST_LINES = 6
 _FOLDER = "/tmp/lock"  # noqa: S108 - in a container of its own
 _NPM_SCRIPT = """
 mkdir {folder} && cd {folder} && cp /given.json package.json
@@ -187,10 +186,11 @@ class Locker:
         return self._released_pypi(asked.name, version)
 
     def _released_npm(self, name: str, version: str) -> str:
-        command = ["npm", "view", f"{name}@{version}", "time", "--json"]
         try:
-            times = load_json(self._in_builder(command))
-            day = datetime.fromisoformat(times[version])
+            with self._client("npm", "view", f"{name}@{version}", "time", "--json") as builder:
+                if builder.run() != 0:
+                    return ""
+                day = datetime.fromisoformat(load_json(builder.output(stderr=False))[version])
         except (SourceError, ValueError, KeyError, TypeError):
             return ""
         return (day + timedelta(days=1)).strftime("%Y-%m-%d")
@@ -221,32 +221,23 @@ class Locker:
                 return False
         return True
 
-    def _in_builder(self, command: list[str]) -> str:
-        """What a command prints in a builder container. Raises SourceError."""
+    @contextmanager
+    def _client(self, *command: str) -> Iterator[Builder]:
+        """npm in a builder container. Raises SourceError."""
         spec = BuilderSpec(
             image=self.image,
             command=["timeout", str(LOCK_LIMIT_SEC), *command],
-            user=AGENT_USER,
-            environment={"HOME": "/tmp"},  # noqa: S108 - in a container of its own
-            network=self.env,
-        )
-        failure = "a registry's client could not be run in a container"
-        with engine_faults(failure, kind=SourceError), open_builder(self.engine, spec) as builder:
-            if builder.run() != 0:
-                raise SourceError(builder.output(last_lines=_LAST_LINES))
-            return builder.output(stderr=False)
-
-    def _run_npm(self, given: str, arguments: list[str]) -> bytes:
-        script = _NPM_SCRIPT.format(folder=_FOLDER)
-        spec = BuilderSpec(
-            image=self.image,
-            command=["timeout", str(LOCK_LIMIT_SEC), "sh", "-c", script, "npm", *arguments],
             user=AGENT_USER,
             environment={"HOME": "/tmp/home"},  # noqa: S108 - in a container of its own
             network=self.env,
         )
         failure = "npm could not be run in a container"
         with engine_faults(failure, kind=SourceError), open_builder(self.engine, spec) as builder:
+            yield builder
+
+    def _run_npm(self, given: str, arguments: list[str]) -> bytes:
+        script = _NPM_SCRIPT.format(folder=_FOLDER)
+        with self._client("sh", "-c", script, "npm", *arguments) as builder:
             builder.put(tar_of({"given.json": given.encode()}))
             if builder.run() != 0:
                 message = f"its packages could not be locked: {_complaint(builder.output())}"

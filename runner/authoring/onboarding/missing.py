@@ -8,8 +8,6 @@ from dataclasses import replace
 from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
 from runner.servers.lock_checks import plain_name
 
-MOST = 3
-"""Packages that are added, one after the other."""
 _PYTHON_MODULE = re.compile(r"No module named '?(\w+)'?(?![\w.'])")
 _PYTHON_TOLD = re.compile(
     r"\b(?:uv (?:pip install|add)|pip3? install|poetry add)(?: (?:-U|--upgrade))?\s+[\"'`]?"

@@ -39,20 +39,6 @@ def bridged(spec: ServerSpec, where: str) -> ServerSpec:
     )
 
 
-def is_bridged(spec: ServerSpec) -> bool:
-    return spec.http is not None or f"{{install}}/{BRIDGE}" in spec.command
-
-
-def over_stdio(ways: Iterable[Launch]) -> list[Launch]:
-    """For one that waits at a port: the ways that say stdio, and the usual words for it.
-
-    `NAME serve` may open a page for people where `NAME mcp` speaks to a client.
-    """
-    shown = [way for way in ways if "stdio" in str((way.args, way.env)) or "mcp" in way.args]
-    usual = (("--transport", "stdio"), ("--stdio",), ("stdio",))
-    return [*shown, *(Launch(args=args, why="usual for stdio") for args in usual)]
-
-
 def over_http(ways: Iterable[Launch]) -> list[Launch]:
     """The same ways, and before them the usual words for it."""
     return [*_usual(), *ways]

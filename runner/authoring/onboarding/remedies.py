@@ -144,13 +144,6 @@ REPOSITORY: Remedy[Callable[[OnboardingState, StartAttempt], bool]] = Remedy(
     hits=1,
     find=repository_choice.choose_by_failing,
 )
-STDIO: Way = Remedy(
-    name="stdio for a port",
-    answers="it says that it listens at a port",
-    does="asks it for stdio, as its README or as is usual",
-    hits=RECORDED,
-    find=ways.over_stdio_instead,
-)
 WAYS: tuple[Way, ...] = (
     Remedy(
         name="its help",
@@ -160,13 +153,6 @@ WAYS: tuple[Way, ...] = (
         find=ways.by_its_help,
     ),
     Remedy(
-        name="a copy of its package",
-        answers="a write into its own package is refused",
-        does="gives it a copy of that package",
-        hits=RECORDED,
-        find=ways.with_own_package,
-    ),
-    Remedy(
         name="a copy of the repository",
         answers="a file where it is started is refused, or a folder that is not its own",
         does="starts it on a copy whose paths are told as the repository's",
@@ -174,25 +160,11 @@ WAYS: tuple[Way, ...] = (
         find=ways.on_a_copy,
     ),
     Remedy(
-        name="an open folder",
-        answers="a tool says that our folder is not allowed",
-        does="starts it with the usual options that allow one",
-        hits=RECORDED,
-        find=ways.opened,
-    ),
-    Remedy(
         name="a variable",
         answers="its README or its complaint names one that holds a project",
         does="starts it with our folder in that",
         hits=1,
         find=ways.with_variables,
-    ),
-    Remedy(
-        name="its usage",
-        answers="it ends with its usage",
-        does="starts it with a command or an option for a folder that stands there",
-        hits=RECORDED,
-        find=ways.as_it_says,
     ),
 )
 TOLD: tuple[Telling, ...] = (
@@ -224,23 +196,9 @@ TOLD: tuple[Telling, ...] = (
         hits=RECORDED,
         find=SettingUp.run_shown,
     ),
-    Remedy(
-        name="what sets up, itself",
-        answers="nothing shows but perhaps the tools that set up",
-        does="looks for a health probe among those",
-        hits=RECORDED,
-        find=SettingUp.ask_what_sets_up,
-    ),
 )
 """Where nothing shows."""
 LAST: tuple[Telling, ...] = (
-    Remedy(
-        name="words of prose",
-        answers="no code shows",
-        does="asks about the repository's prose",
-        hits=RECORDED,
-        find=SettingUp.ask_about_notes,
-    ),
     Remedy(
         name="waiting",
         answers="it says that it is busy, or was told something",
@@ -271,7 +229,6 @@ REMEDIES: tuple[Remedy[Any], ...] = (
     *INSTALLS,
     FOLDER,
     PROGRAM_FIRST,
-    STDIO,
     *WAYS,
     *TOLD,
     *LAST,

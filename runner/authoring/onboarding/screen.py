@@ -60,10 +60,8 @@ def _count(value: int | None) -> str:
 
 
 def _tokens(arm: ArmReport) -> int | None:
-    """Uncached, and written: what the ratio is of."""
-    if arm.costs.input_tokens is None or arm.costs.output_tokens is None:
-        return None
-    return arm.costs.input_tokens + arm.costs.output_tokens
+    """New ones: what the ratio is of."""
+    return arm.costs.new_tokens
 
 
 def _calls(arm: ArmReport) -> tuple[str, str]:

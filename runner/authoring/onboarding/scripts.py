@@ -18,8 +18,6 @@ from runner.authoring.onboarding.server_source import NONE, LocalPath, NpmPackag
 from runner.records import load_json
 from runner.support.errors import FairtrialError
 
-MOST = 3
-"""Times that more of them are run: the next complaint comes when the last is mended."""
 LACKS = re.compile(
     r"Could not locate the bindings file|No native build was found|[Cc]annot find native binding"
     r"|Cannot find module '[^']*\.node'|different Node\.js version|ERR_DLOPEN_FAILED"
@@ -89,7 +87,7 @@ def unrun_scripts(folder: Path) -> list[str]:
 
     With network they could do anything; a server may lack what they would have made.
     """
-    packages, run = _packages(folder), _allowed_in(folder)
+    packages, run = _packages(folder), _under("allowScripts", folder / "package.json")
     found = [place for place, package in packages.items() if _has(package)]
     # What a script of theirs would build is nothing that a server loads.
     known = (*run, *GRAMMARS.packages)
@@ -98,18 +96,14 @@ def unrun_scripts(folder: Path) -> list[str]:
 
 
 def _packages(folder: Path) -> Mapping[str, Any]:
-    path = folder / "package-lock.json"
-    if not path.exists():
-        return {}
-    found: Mapping[str, Any] = load_json(path.read_text(encoding="utf-8")).get("packages", {})
-    return found
+    return _under("packages", folder / "package-lock.json")
 
 
-def _allowed_in(folder: Path) -> Mapping[str, bool]:
-    path = folder / "package.json"
+def _under(key: str, path: Path) -> Mapping[str, Any]:
+    """Empty if there is no such file, or nothing under that key."""
     if not path.exists():
         return {}
-    found: Mapping[str, bool] = load_json(path.read_text(encoding="utf-8")).get("allowScripts", {})
+    found: Mapping[str, Any] = load_json(path.read_text(encoding="utf-8")).get(key, {})
     return found
 
 

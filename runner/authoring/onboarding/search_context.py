@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.targets import TargetSymbol
 from runner.protocols import Log
 from runner.records import Limits
@@ -25,8 +24,6 @@ class SearchContext:
     volume: str | None
     """None for a server that is an image."""
     symbols: tuple[TargetSymbol, ...]
-    notes: tuple[TargetSymbol, ...] = ()
-    """Words of its prose, for one that reads no code."""
     paths: frozenset[str]
     """Of the repository: what is there is no folder of the server's own."""
     log: Log
@@ -36,8 +33,6 @@ class SearchContext:
     """What its own words may call its programs -> the program."""
     variables: tuple[str, ...] = ()
     """Of its README, those that hold where the project is."""
-    ways: tuple[Launch, ...] = ()
-    """To start it, as they were known before any was tried."""
     help_text: str | None = None
     """What it says to `--help`; None before it was asked."""
     own_folders: tuple[str, ...] = ()

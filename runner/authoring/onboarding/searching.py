@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from runner.authoring.onboarding.launches import MOST, SHOWN, USUAL, Launch
 from runner.authoring.onboarding.launching import DEADLINE_SEC, MOST_PRIVATE, attempt_at
-from runner.authoring.onboarding.over_http import is_bridged
-from runner.authoring.onboarding.remedies import FOLDER, STDIO, WAYS
+from runner.authoring.onboarding.remedies import FOLDER, WAYS
 from runner.authoring.onboarding.search_context import SearchContext
 from runner.authoring.onboarding.start_attempt import USAGE, StartAttempt
 from runner.protocols import Log
@@ -42,7 +41,6 @@ async def find_way(
     """
     if canary is not None:
         ground = replace(ground, symbols=())
-    ground = replace(ground, ways=tuple(ways))
     best: StartAttempt | None = None
     queue = _Queue(left=[*ways])
     give_up = time.monotonic() + WHOLE_SEC
@@ -55,10 +53,6 @@ async def find_way(
             return attempt
         if best is None or _distance(attempt) > _distance(best):
             best = attempt
-        may_speak_stdio = not fixed and not is_bridged(spec)
-        if may_speak_stdio and (spoken := STDIO.find(ground, attempt)):
-            queue.left = spoken
-            continue
         if attempt.is_hopeless:
             # What it lacks can be had; a way that went as far may have ended for less.
             return best if best.started else attempt
@@ -114,7 +108,7 @@ def _in_order(
 ) -> list[Launch]:
     """What a complaint asks for comes next; before it, to one that starts, what its author shows.
 
-    A guessed `--allow` in front of the folder may be taken for a folder too.
+    A guessed `--root` in front of the folder may be taken for a folder too.
     """
     shown = [way for way in left if attempt.started and way.why == SHOWN]
     if attempt.started and not attempt.search.calls:

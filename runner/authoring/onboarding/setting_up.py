@@ -37,7 +37,6 @@ from runner.sandbox.session import ServerSession
 from runner.servers.example_arguments import Target, arguments_for, said_of_itself
 from runner.servers.tool_answers import is_refusal, says_busy, says_no, values_in_answer
 
-CALLS_ABOUT_NOTES = 24
 _LONGER = (60.0, 60.0, 60.0)
 """Seconds to wait after those of the ground."""
 _LAST_ANSWERS = 20
@@ -96,17 +95,6 @@ class SettingUp:
         # What failed may have left what it needs.
         return await self.look() if canary is None and self.search.failed else canary
 
-    async def ask_what_sets_up(self) -> FoundCanary | None:
-        """`scan_todos` may be all there is, and answers itself."""
-        return await self.look(for_setup(self.session.tools))
-
-    async def ask_about_notes(self) -> FoundCanary | None:
-        notes, search = self.ground.notes, self.search
-        if not notes:
-            return None
-        most = CALLS_ABOUT_NOTES
-        return await find_canary(self.session, notes, self.ground.paths, search, most=most)
-
     async def wait(self) -> FoundCanary | None:
         """Longer while it says itself that it is at it."""
         # A program of its own has ended when it is done; what a tool begins may go on.
@@ -147,7 +135,7 @@ class SettingUp:
 
     # --- what they do ---------------------------------------------------------------------------
 
-    async def look(self, tools: Sequence[mcp_types.Tool] | None = None) -> FoundCanary | None:
+    async def look(self) -> FoundCanary | None:
         """Once whole; after that, what it was told shows in fewer calls or not at all."""
         ground, search = self.ground, self.search
         share = 1 + bool(search.calls)
@@ -158,7 +146,6 @@ class SettingUp:
             search,
             most=MOST_CALLS // share,
             most_sec=SEARCH_SEC / share,
-            tools=tools,
         )
 
     async def _after_its_programs(self, commands: Sequence[str], why: str) -> FoundCanary | None:

@@ -12,7 +12,6 @@ from runner.authoring.onboarding.installed import InstalledPackage, SeveralEntri
 from runner.authoring.onboarding.installing import Candidate, draft, install, offline_variables
 from runner.authoring.onboarding.launches import Launch, launches
 from runner.authoring.onboarding.locking import PYTHONS
-from runner.authoring.onboarding.notes import notes_of
 from runner.authoring.onboarding.onboarding_state import OnboardingState, Overrides
 from runner.authoring.onboarding.over_http import bridged, over_http
 from runner.authoring.onboarding.programs import commands_shown, runnable
@@ -157,7 +156,6 @@ def _ground(steps: OnboardingState, volume: str | None) -> SearchContext:
         symbols=()
         if steps.given.canary
         else tuple(symbols_of(files, steps.loaded.scenario.language)),
-        notes=() if steps.given.canary else tuple(notes_of(files)),
         paths=frozenset(files.paths()),
         log=it.log,
     )

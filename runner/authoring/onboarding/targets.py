@@ -34,7 +34,6 @@ _CONSTANT = re.compile(
     r"(?:export\s+)?(?:const|let|var|static)\b"
     r"(?!\s+\w+(?:\s*:[^=]+)?\s*=\s*(?:async\s*)?(?:<[^>]*>\s*)?(?:\([^)]*\)[^=]*|\w+\s*)=>)|#"
 )
-_PLAIN = re.compile(r"[A-Za-z_]\w{5,40}")
 _WORD = re.compile(r"[A-Za-z_]\w{5,40}")
 
 
@@ -67,7 +66,7 @@ def symbols_of(files: GitFiles, language: str) -> list[TargetSymbol]:
     used: Counter[str] = Counter()
     for source in sources.values():
         used.update(set(_WORD.findall(source.decode("utf-8", "replace"))))
-    once = {name for name, count in defined.items() if count == 1 and _PLAIN.fullmatch(name)}
+    once = {name for name, count in defined.items() if count == 1 and _WORD.fullmatch(name)}
     best: list[TargetSymbol] = []
     for path, found in outlines.items():
         fit = [item for item in found if item.name in once and item.line > 1]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding.command_words import variables_in
-from runner.authoring.onboarding.copying import REFUSED, packages_written, started_on_copy
+from runner.authoring.onboarding.copying import REFUSED, started_on_copy
 from runner.authoring.onboarding.launches import (
     Launch,
-    launches_if_denied,
     launches_in_help,
     launches_with,
 )
-from runner.authoring.onboarding.over_http import over_stdio
 from runner.authoring.onboarding.programs import commands_named, says_unbuilt
 
 if TYPE_CHECKING:
@@ -40,20 +37,8 @@ def programs_first(ground: SearchContext, attempt: StartAttempt) -> list[str]:
     return [one for one in commands if (one, attempt.writable) not in ground.failed]
 
 
-def over_stdio_instead(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    return over_stdio(ground.ways) if attempt.listens and not attempt.started else []
-
-
 def by_its_help(ground: SearchContext, _: StartAttempt) -> list[Launch]:
     return launches_in_help(ground.help_text or "")
-
-
-def with_own_package(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    if attempt.launch.own_package or ground.volume is None:
-        return []
-    why = "it writes into its own package"
-    written = packages_written([attempt.problem, attempt.stderr])[:1]
-    return [replace(attempt.launch, own_package=package, why=why) for package in written]
 
 
 def on_a_copy(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
@@ -62,16 +47,8 @@ def on_a_copy(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
     return [started_on_copy(attempt.launch)] if is_refused and ground.volume is not None else []
 
 
-def opened(_: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    return launches_if_denied(attempt.search.errors_of.values()) if attempt.started else []
-
-
 def with_variables(ground: SearchContext, attempt: StartAttempt) -> list[Launch]:
     if attempt.started:
         return launches_with(ground.variables, attempt.launch, "its README names the variable")
     named = variables_in(attempt.said)
     return launches_with(named, attempt.launch, "it names the variable")
-
-
-def as_it_says(_: SearchContext, attempt: StartAttempt) -> list[Launch]:
-    return [] if attempt.started else launches_in_help(attempt.said, attempt.launch.args)

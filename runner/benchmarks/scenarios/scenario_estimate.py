@@ -6,100 +6,54 @@ same model, and said to be unknown without them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 from runner.agents.models import is_language_model, kind_name
 from runner.agents.spending import Spending
+from runner.benchmarks.estimate import Amounts, Estimate, ModelEstimate
+from runner.benchmarks.scenarios.scenario_power import (
+    Differences,
+    PlannedRun,
+    Power,
+    power_of,
+    spread_of,
+)
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
-from runner.records import Budget, Count, Effort, Price, Record
+from runner.records import Budget, Count, Effort, Price, Scenario
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
+from runner.report.clusters import Clusters, Topic, topics_of
 from runner.report.figures import values, whole_fairness
 from runner.scoring import statistics
 from runner.support.errors import FairtrialError
 
-ASSUMED_SD = 0.10
-"""Of a scenario's difference between two arms, where no earlier run shows it."""
-FEWEST_DIFFERENCES = 3
-"""Scenarios that a spread is read from."""
+DETECT = 0.05
+"""A difference in fairness that matters to most, as --margin has it."""
 
 
-class Amounts(Record):
-    """What some cells take."""
-
-    calls: Count
-    """Of tools."""
-    tokens: Count
-    """Uncached input and output."""
-    usd: float | None
-    """None if the model has no price."""
-    hours: float
-
-
-class ScenarioModelEstimate(Record):
-    model: str
-    cells: Count
-    at_most: Amounts
-    """By the scenarios' budgets. What is read from caches comes on top of the tokens; the dollars
-    hold it."""
-    likely: Amounts | None
-    """As earlier cells of the model took; None if there are none."""
-    earlier_cells: Count
-
-
-class ScenarioEstimate(Record):
+class ScenarioEstimate(Estimate):
     scenarios: Count
     arms: Count
     trials: Count
     blocks: Count
     """What `--jobs` shares out: all arms of one scenario, model and trial."""
-    models: tuple[ScenarioModelEstimate, ...]
-    prices_date: str
-    sd: float
-    """Of a scenario's difference between two arms."""
-    sd_is_assumed: bool
-    smallest_difference: float | None
-    """In fairness; None: with so few scenarios no pattern can be told from a coin."""
+    power: Power | None
+    """None if no server is measured beside the shell."""
 
     def lines(self) -> Iterator[str]:
-        """As a person reads it."""
         cells = sum(model.cells for model in self.models)
         yield (
             f"{cells} cells: {self.scenarios} scenarios × {self.arms} arms × "
             f"{len(self.models)} models × {self.trials} trials, less what has no health probe"
         )
         yield f"{self.blocks} blocks: the arms of one scenario, model and trial, one after another"
-        for model in self.models:
-            yield f"{model.model}, {model.cells} cells"
-            yield f"  at most   {_amounts(model.at_most)}"
-            yield f"  likely    {_likely(model)}"
-        yield f"prices of {self.prices_date}"
-        yield self._detectable()
-
-    def _detectable(self) -> str:
-        basis = "assumed" if self.sd_is_assumed else "as in earlier runs"
-        if self.smallest_difference is None:
-            least = statistics.least_clusters()
-            return f"no difference could be told from a coin: {least} scenarios are the least"
-        return (
-            f"smallest difference in fairness it would find 4 times in 5: "
-            f"{self.smallest_difference:.3f} (if scenarios' differences spread by "
-            f"{self.sd:.3f}, {basis})"
-        )
-
-
-def _amounts(amounts: Amounts) -> str:
-    dollars = "no price" if amounts.usd is None else f"${amounts.usd:,.2f}"
-    return (
-        f"{amounts.calls:,} calls, {amounts.tokens:,} tokens, {dollars}, {amounts.hours:,.1f} hours"
-    )
-
-
-def _likely(model: ScenarioModelEstimate) -> str:
-    if model.likely is None:
-        return "unknown: no cell of this model has been measured here; a run of one cell shows it"
-    return f"{_amounts(model.likely)} (as {model.earlier_cells} earlier cells)"
+        yield from super().lines()
+        if self.power is not None:
+            yield from self.power.lines()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,44 +66,108 @@ class EstimateRequest:
     trials: int
     jobs: int
     spending: Spending
+    detect: float = DETECT
+    """A difference in fairness; the estimate says what finding it would take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedPairs:
+    """Which server is measured on which scenario."""
+
+    scenarios: Mapping[str, Scenario]
+    servers: Sequence[str]
+    """Those asked for, without the shell."""
+    catalog: Catalog
+
+    @cached_property
+    def measured(self) -> dict[str, list[str]]:
+        """Server -> its scenarios."""
+        found: dict[str, list[str]] = {}
+        for server, (name, scenario) in product(self.servers, self.scenarios.items()):
+            spec = pick(self.catalog.servers, server, "server").spec
+            if can_be_measured(spec, scenario):
+                found.setdefault(server, []).append(name)
+        return found
+
+    @property
+    def compared(self) -> dict[str, Scenario]:
+        """Scenarios on which any server is measured."""
+        names = set().union(*self.measured.values())
+        return {name: scenario for name, scenario in self.scenarios.items() if name in names}
+
+    def cells(self, name: str) -> int:
+        """Of a scenario's block."""
+        measured = sum(name in scenarios for scenarios in self.measured.values())
+        # The shell alone is planned only where no server was asked for.
+        return measured + 1 if measured or not self.servers else 0
+
+    def left_out(self) -> Iterator[str]:
+        for server in self.servers:
+            missing = [it for it in self.scenarios if it not in self.measured.get(server, ())]
+            if missing:
+                yield f"left out: {server} has no health probe for {', '.join(missing)}"
 
 
 def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> ScenarioEstimate:
     """`runs`: the folder of earlier runs."""
     earlier = list(_earlier(runs))
-    of_scenarios = list(filter(None, (_budgets(asked, catalog, name) for name in asked.scenarios)))
-    budgets = [budget for block in of_scenarios for budget in block] * asked.trials
-    blocks = len(of_scenarios) * asked.trials * len(asked.models)
+    known = {name: pick(catalog.scenarios, name).scenario for name in asked.scenarios}
+    servers = [name for name in asked.servers if name != SHELL]
+    pairs = PlannedPairs(scenarios=known, servers=servers, catalog=catalog)
+    budgets: list[Budget] = []
+    for name, scenario in known.items():
+        budgets += [scenario.budget] * (pairs.cells(name) * asked.trials)
+    blocks = sum(pairs.cells(name) > 0 for name in known) * asked.trials * len(asked.models)
     # More at a time than there are blocks makes nothing faster.
     asked = replace(asked, jobs=min(asked.jobs, max(1, blocks)))
-    sd = _spread(earlier, asked.models)
-    smallest = statistics.smallest_difference(
-        ASSUMED_SD if sd is None else sd, len(asked.scenarios)
-    )
-    date = asked.spending.prices.date if asked.spending.prices else "no file"
+    models = tuple(_of_model(asked, model, budgets, earlier) for model in asked.models)
     return ScenarioEstimate(
         scenarios=len(asked.scenarios),
         arms=len(asked.servers),
         trials=asked.trials,
         blocks=blocks,
-        models=tuple(_of_model(asked, model, budgets, earlier) for model in asked.models),
-        prices_date=date,
-        sd=ASSUMED_SD if sd is None else sd,
-        sd_is_assumed=sd is None,
-        smallest_difference=smallest,
+        models=models,
+        prices_date=asked.spending.prices_date,
+        notes=tuple(pairs.left_out()),
+        power=_power(asked, pairs, models, earlier, topics_of(_scenarios(catalog))),
     )
 
 
-def _budgets(asked: EstimateRequest, catalog: Catalog, name: str) -> list[Budget]:
-    """Of every cell of a scenario's block."""
-    servers = [
-        pick(catalog.servers, name, "server").spec for name in asked.servers if name != SHELL
-    ]
-    scenario = pick(catalog.scenarios, name, "scenario").scenario
-    measured = sum(can_be_measured(server, scenario) for server in servers)
-    # The shell alone is planned only where no server was asked for.
-    shell = 1 if measured or not servers else 0
-    return [scenario.budget] * (measured + shell)
+def _scenarios(catalog: Catalog) -> dict[str, Scenario]:
+    return {name: loaded.scenario for name, loaded in catalog.scenarios.sound().items()}
+
+
+def _power(
+    asked: EstimateRequest,
+    pairs: PlannedPairs,
+    models: Sequence[ModelEstimate],
+    earlier: Sequence[LoadedRun],
+    topics: Mapping[str, Topic],
+) -> Power | None:
+    if not pairs.measured:
+        return None
+    planned = PlannedRun(
+        clusters=Clusters(
+            topics={name: topics[name] for name in pairs.compared},
+            comparisons=len(pairs.measured) * len(models),
+        ),
+        measured=pairs.measured,
+        trials=asked.trials,
+        cells=sum(model.cells for model in models),
+        usd=_usd(asked, models),
+        usd_is_likely=all(model.likely for model in models),
+    )
+    arms = [arm for run in earlier for it in asked.models for arm in _differences(run, it, topics)]
+    return power_of(planned, spread_of(arms), asked.detect)
+
+
+def _usd(asked: EstimateRequest, models: Sequence[ModelEstimate]) -> float | None:
+    """Of the plan: likely, else at most. None if a price is missing, or a cap hides what it is."""
+    amounts = [model.likely or model.at_most for model in models]
+    known = [one.usd for one in amounts if one is not None and one.usd is not None]
+    if len(known) < len(models) or asked.spending.run_usd is not None:
+        return None
+    return math.fsum(known)
 
 
 # --- one model ------------------------------------------------------------------------------
@@ -157,7 +175,7 @@ def _budgets(asked: EstimateRequest, catalog: Catalog, name: str) -> list[Budget
 
 def _of_model(
     asked: EstimateRequest, model: str, budgets: Sequence[Budget], earlier: Sequence[LoadedRun]
-) -> ScenarioModelEstimate:
+) -> ModelEstimate:
     price = asked.spending.priced.get(model)
     known: list[LoadedCell] = []
     for run in earlier:
@@ -165,7 +183,7 @@ def _of_model(
     likely = None
     if known:
         likely = _likely_amounts(known, price, len(budgets), asked.jobs)
-    return ScenarioModelEstimate(
+    return ModelEstimate(
         model=model,
         cells=len(budgets),
         at_most=_ceiling(asked, model, price, budgets),
@@ -197,7 +215,7 @@ def _ceiling(
 
 
 def _ceiling_usd(spending: Spending, price: Price, budget: Budget) -> float:
-    """Every token at the dearest price, and all of them read again with every call."""
+    """Every token at the dearest price, and all read again, by a cache, with every call."""
     dearest = max(price.input, price.cache_write, price.output)
     read_again = budget.tokens * budget.actions * price.cache_read
     dollars = (budget.tokens * dearest + read_again) / 1_000_000
@@ -227,7 +245,8 @@ def _effort(cell: LoadedCell) -> Effort | None:
 
 
 def _tokens(effort: Effort) -> int:
-    return effort.input_tokens + effort.output_tokens
+    # A scorecard of an earlier version has what was billed, which is near enough for a guess.
+    return effort.new_tokens or effort.input_tokens + effort.output_tokens
 
 
 # --- earlier runs ---------------------------------------------------------------------------
@@ -249,30 +268,28 @@ def _with_scorecards(store: RunStore) -> LoadedRun:
     return replace(run, cells=tuple(cells))
 
 
-def _spread(earlier: Sequence[LoadedRun], models: Sequence[str]) -> float | None:
-    """How far scenarios' differences from the shell lie apart, pooled over runs and arms."""
-    groups: list[list[float]] = []
-    for run in earlier:
-        for model in models:
-            groups += _differences(run, model)
-    pooled = statistics.repeatability(groups)
-    return pooled.sd if pooled else None
-
-
-def _differences(run: LoadedRun, model: str) -> Iterator[list[float]]:
-    """Of each arm that has enough of them."""
+def _differences(run: LoadedRun, model: str, topics: Mapping[str, Topic]) -> Iterator[Differences]:
+    """Of each arm, from the shell's."""
     if not is_language_model(kind_name(model)):
         return
     cells = [cell for cell in run.cells if _is_of(cell, model)]
-    arms = dict.fromkeys(cell.cell.server for cell in cells)
+    repositories = {cell.cell.scenario: _repository(cell, topics) for cell in cells}
     fairness = {}
-    for arm in arms:
+    for arm in dict.fromkeys(cell.cell.server for cell in cells):
         own = [cell for cell in cells if cell.cell.server == arm]
         fairness[arm] = values(own, whole_fairness)
-    for arm in arms:
-        if arm != "shell" and "shell" in fairness:
-            differences = statistics.scenario_means(
-                statistics.trial_differences(fairness["shell"], fairness[arm])
-            )
-            if len(differences) >= FEWEST_DIFFERENCES:
-                yield list(differences.values())
+    shell = fairness.pop(SHELL, {})
+    for figures in fairness.values():
+        found: dict[tuple[str, str], list[float]] = {}
+        for (scenario, _), difference in statistics.trial_differences(shell, figures).items():
+            found.setdefault((repositories[scenario], scenario), []).append(difference)
+        yield found
+
+
+def _repository(cell: LoadedCell, topics: Mapping[str, Topic]) -> str:
+    """Of a scenario that left the catalog: the tree that its cell saw."""
+    known = topics.get(cell.cell.scenario)
+    fingerprint = cell.result.fingerprint if cell.result else None
+    if known is None:
+        return fingerprint.tree if fingerprint else ""
+    return known.repository

@@ -10,12 +10,15 @@ An answer is a text, or calls as JSON. Other loaders' words for both keys are re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.benchmarks.toolbench.confusion import Labelled
 from runner.benchmarks.toolbench.lenient_json import UnreadableError, read_of_any_depth
+from runner.benchmarks.toolbench.task_results import ToolbenchReport
+from runner.benchmarks.toolbench.task_scoring import TaskScorer, answers_to, report_of
 from runner.benchmarks.toolbench.tasks import Task
 from runner.support.errors import FairtrialError, Problem
 
@@ -60,6 +63,25 @@ def read_responses(path: Path) -> Responses:
         by_task={name: tuple(answers) for name, answers in by_task.items()},
         problems=tuple(problems),
     )
+
+
+def report_of_responses(
+    tasks: Sequence[Task], path: Path, compat: str, problems: Iterable[str]
+) -> ToolbenchReport:
+    """`problems`: of the tasks' data; those of the file are told with them."""
+    responses = read_responses(path)
+    found = [*problems, *map(str, responses.problems), *responses.unknown(tasks)]
+    scorer = TaskScorer(compat=compat)
+    results = [scorer.result(one) for one in answers_to(tasks, responses.by_task)]
+    return report_of(tasks, results, compat=compat, problems=found)
+
+
+def labelled_responses(tasks: Sequence[Task], path: Path) -> Labelled:
+    """The tasks that a file answers, and how."""
+    by_task, scorer = read_responses(path).by_task, TaskScorer()
+    answered = [task for task in tasks if task.id in by_task]
+    results = [scorer.result(one) for one in answers_to(answered, by_task)]
+    return Labelled(label=str(path), against="", tasks=answered, results=results)
 
 
 def _value(path: Path, problems: list[Problem]) -> Any:

@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
+from runner.agents.spending import Spending
+from runner.benchmarks.estimate import Amounts, Estimate, ModelEstimate
 from runner.benchmarks.toolbench.task_benchmark import PreparedTasks
 from runner.benchmarks.toolbench.task_prompts import SYSTEMS, filled, shown_tools
-from runner.records import Count, Price, Record, canonical_json
+from runner.records import Price, canonical_json
 from runner.support.token_estimate import estimated_tokens
 
-
-class TaskModelEstimate(Record):
-    model: str
-    cells: Count
-    input_tokens: Count
-    """Of each cell's first request, estimated from characters; tasks of several calls send more."""
-    usd: float | None
-    """Of these tokens alone; None without a price."""
-
-
-class TaskEstimate(Record):
-    models: tuple[TaskModelEstimate, ...]
-
-    def lines(self) -> Iterator[str]:
-        for one in self.models:
-            cost = "no price is known" if one.usd is None else f"at least ${one.usd:.2f}"
-            yield f"{one.model}: {one.cells} cells, about {one.input_tokens:,} input tokens, {cost}"
+NOTE = "what is written comes on top, and tasks of several calls send more"
 
 
 def estimate_tasks(
-    tasks: PreparedTasks, models: Sequence[str], trials: int, prices: Mapping[str, Price]
-) -> TaskEstimate:
-    """What is written is not known before; it is left out, and `at least` says so."""
+    tasks: PreparedTasks, models: Sequence[str], trials: int, spending: Spending
+) -> Estimate:
     shown: list[int] = []
     for name, task in tasks.tasks.items():
         if task.tools:
             shown += [_tokens(tasks, name, arm) for arm in tasks.arms(name)]
     cells, tokens = len(shown) * trials, sum(shown) * trials
-    return TaskEstimate(
-        models=tuple(_of_model(model, cells, tokens, prices.get(model)) for model in models)
+    return Estimate(
+        models=tuple(_of_model(it, cells, tokens, spending.priced.get(it)) for it in models),
+        prices_date=spending.prices_date,
+        notes=(NOTE,),
     )
 
 
-def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> TaskModelEstimate:
+def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> ModelEstimate:
     usd = None if price is None else tokens * price.input / 1_000_000
-    return TaskModelEstimate(model=model, cells=cells, input_tokens=tokens, usd=usd)
+    return ModelEstimate(model=model, cells=cells, at_least=Amounts(tokens=tokens, usd=usd))
 
 
 def _tokens(tasks: PreparedTasks, name: str, arm: str) -> int:

@@ -28,7 +28,13 @@ from runner.benchmarks.toolbench.task_files import load_chosen
 from runner.benchmarks.toolbench.task_prompts import PROMPTS, TaskMode, require_usable
 from runner.benchmarks.toolbench.task_scoring import AnsweredTask
 from runner.benchmarks.toolbench.tasks import Expected, Task
-from runner.benchmarks.toolbench.variants import PUBLISHED, Variant, applied, concerned
+from runner.benchmarks.toolbench.variants import (
+    PUBLISHED,
+    Variant,
+    applied,
+    concerned,
+    read_variant,
+)
 from runner.benchmarks.without_scorecard import setup_in
 from runner.records import (
     DEFAULT_AGENT,
@@ -175,6 +181,25 @@ def relabelled(setup: TaskRunSetup, answers: RunAnswers) -> Iterator[str]:
 def runs_of_tasks(folder: Path) -> list[RunStore]:
     """Every run of tasks in a folder of runs, by name."""
     return [RunStore(path.parent) for path in sorted(folder.glob(f"*/{SETUP}"))]
+
+
+def runs_to_confuse(folder: Path, named: list[RunStore], variant: Path | None) -> list[RunStore]:
+    """Those that are named, else all in the folder; of these, those with the variant.
+
+    Raises FairtrialError if there is none.
+    """
+    runs = named or runs_of_tasks(folder)
+    if not runs:
+        hint = "`fairtrial toolbench run DATA --model M` makes one"
+        raise FairtrialError("there is no run of tasks", where=str(folder), hint=hint)
+    if variant is None:
+        return runs
+    wanted = read_variant(variant)
+    runs = [store for store in runs if read_setup(store).variant == wanted]
+    if not runs:
+        hint = f"`fairtrial toolbench run DATA --model M --variant {variant}` measures it"
+        raise FairtrialError("no run measured this variant", where=str(variant), hint=hint)
+    return runs
 
 
 def read_setup(store: RunStore) -> TaskRunSetup:

@@ -43,14 +43,11 @@ def prove(checkout: Checkout, request: Verb) -> Sequence[QueryProof]:
     import time
 
     from runner.benchmarks.agentbench.proof.proving import prove_executed, prove_files, summary
-    from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
+    from runner.benchmarks.agentbench.proof.suite import chosen, sound_queries
 
     started = time.monotonic()
-    source = request.source or checkout.root / FOLDER
-    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
-    suite = load_suite(source, testbed=known, unreviewed=request.unreviewed)
-    suite.sound()
-    wanted = chosen(suite.queries, ids=request.ids, categories=request.categories)
+    queries = sound_queries(checkout, request.source, unreviewed=request.unreviewed)
+    wanted = chosen(queries, ids=request.ids, categories=request.categories)
     proofs: list[QueryProof] = []
 
     def told(proof: QueryProof) -> None:

@@ -17,8 +17,8 @@ from runner.cli.verbs import agentbench_report
 if TYPE_CHECKING:
     from runner.agents.spending import Spending
     from runner.benchmarks.agentbench.queries import Query
+    from runner.benchmarks.estimate import Estimate
     from runner.catalog.checkout import Checkout
-    from runner.cli.output import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,7 @@ class Verb(Request):
 
 def run(request: Verb) -> int:
     from runner.benchmarks.agentbench import query_run
+    from runner.benchmarks.agentbench.proof.suite import chosen, sound_queries
     from runner.runs.plan import check_name
     from runner.support.errors import FairtrialError
 
@@ -59,7 +60,13 @@ def run(request: Verb) -> int:
         hint = "`--mode` says how they are asked, and an answer passes or fails"
         raise FairtrialError("queries know neither --agent nor --pass-at", hint=hint)
     checkout = open_checkout(request.root)
-    queries = _queries(checkout, request)
+    loaded = chosen(
+        sound_queries(checkout, request.suite),
+        ids=request.ids,
+        categories=request.categories,
+        servers=request.servers,
+    )
+    queries = [one.query for one in loaded][: request.limit]
     if request.list:
         show("\n".join(query_run.counted(queries)))
         return OK
@@ -67,23 +74,6 @@ def run(request: Verb) -> int:
     # The servers of a query are drawn by the run's name, for an estimate too.
     check_name(subject.name)
     return running.run(request, subject)
-
-
-def _queries(checkout: Checkout, request: Verb) -> list[Query]:
-    """Those that are chosen. Raises CatalogError with every problem of the suite."""
-    from runner.benchmarks.agentbench.proof.suite import FOLDER, chosen, load_suite
-
-    source = request.suite or checkout.root / FOLDER
-    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
-    suite = load_suite(source, testbed=known)
-    suite.sound()
-    wanted = chosen(
-        suite.queries,
-        ids=request.ids,
-        categories=request.categories,
-        servers=request.servers,
-    )
-    return [loaded.query for loaded in wanted][: request.limit]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +105,7 @@ class _QuerySubject(running.RunSubject):
             self.seed,
             models=models,
             trials=self.request.trials,
-            prices=spending.priced,
+            spending=spending,
         )
 
     def default_name(self, models: Sequence[str]) -> str:

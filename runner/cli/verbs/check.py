@@ -15,29 +15,13 @@ if TYPE_CHECKING:
     from runner.benchmarks.agentbench.proof.proving import QueryProof
     from runner.catalog.catalog import LoadedScenario
     from runner.catalog.checkout import Checkout
-    from runner.support.errors import Problem
+    from runner.gate.scenario_checks import ScenarioProof
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     scenarios: tuple[str, ...] = said("[SCENARIO …]", default=())
     json: bool = options.as_json()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Proof:
-    """What was found of one scenario."""
-
-    scenario: str
-    problems: tuple[Problem, ...]
-
-    def as_text(self) -> str:
-        verdict = "FAIL" if self.problems else "ok  "
-        return "\n".join([f"{verdict} {self.scenario}", *(f"     {it}" for it in self.problems)])
-
-    def as_json(self) -> dict[str, object]:
-        problems = [{"where": item.where, "message": item.message} for item in self.problems]
-        return {"scenario": self.scenario, "problems": problems}
 
 
 def run(request: Verb) -> int:
@@ -56,40 +40,28 @@ def run(request: Verb) -> int:
     return FAILED if failed or any(proof.problems for proof in queries) else OK
 
 
-def _proofs(checkout: Checkout, names: Sequence[str]) -> Iterator[Proof]:
+def _proofs(checkout: Checkout, names: Sequence[str]) -> Iterator[ScenarioProof]:
     """Each scenario's, as it is found; if none is named, of all, or of the project's."""
     from runner.authoring.drafting.scenario_files import left_to_write
-    from runner.gate.scenario_checks import prove
+    from runner.gate.scenario_checks import ScenarioProof, broken_folders, prove
     from runner.scoring.judges import open_judge
     from runner.scoring.judges.judge_settings import JudgeSettings
 
     judge = open_judge(JudgeSettings())
     if not names:
-        yield from _broken(checkout)
+        yield from broken_folders(checkout.catalog)
     chosen = [checkout.scenario(name) for name in names]
     for loaded in chosen or _to_prove(checkout):
         problems = [*left_to_write(loaded.folder)]
         problems += prove(loaded, checkout.files(loaded), judge)
-        yield Proof(scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems))
+        yield ScenarioProof(
+            scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems)
+        )
 
 
 def _to_prove(checkout: Checkout) -> list[LoadedScenario]:
     sound = checkout.catalog.scenarios.sound().values()
     return [it for it in sound if checkout.project is None or checkout.is_own(it.folder)]
-
-
-def _broken(checkout: Checkout) -> Iterator[Proof]:
-    """Of every folder that cannot be read, a server's too: nobody else may ask for it."""
-    catalog = checkout.catalog
-    for name, problems in catalog.scenarios.broken().items():
-        suite = catalog.scenarios.folders[name].parent.name
-        yield Proof(scenario=f"{suite}/{name}", problems=problems)
-    for problem in catalog.scenarios.stray:
-        yield Proof(scenario=problem.where, problems=(problem,))
-    for name, problems in {**catalog.servers.broken(), **catalog.testbed.broken()}.items():
-        yield Proof(scenario=f"images/servers/{name}", problems=problems)
-    for problem in catalog.testbed.stray:
-        yield Proof(scenario=problem.where, problems=(problem,))
 
 
 def _prove_suite(checkout: Checkout, request: Verb) -> Sequence[QueryProof]:

@@ -30,9 +30,8 @@ class Verb(Request):
 def run(request: Verb) -> int:
     import json
 
-    from runner.cli.ground_file import ground_file
     from runner.grounding.commit_files import GitFiles
-    from runner.report.citation_text import citations_text
+    from runner.report.citation_text import citations_text, ground_file
     from runner.repositories.repository import open_repository
 
     cache = places(request.root).state

@@ -8,7 +8,7 @@ from pathlib import Path
 from runner.cli import options
 from runner.cli.opening import environ_without_keys, places
 from runner.cli.options import Request, said, taken
-from runner.cli.output import OK, show, show_json
+from runner.cli.output import show_either
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Verb(Request):
     label: str = said("--label NAME", "what files call a path's code", "")
     language: str = said("--language NAME", "such as python", required=True)
     id: str = said("--id NAME", "default: the file's name", "")
-    tokens: int | None = said("--tokens N", "the budget's ceiling", None)
+    tokens: int | None = said("--tokens N", "the budget's ceiling, in new tokens", None)
     wall_sec: int | None = said("--wall-sec N", "the budget's ceiling", None)
     json: bool = options.as_json()
 
@@ -46,8 +46,4 @@ def run(request: Verb) -> int:
     imported = import_scenario(taken(ImportRequest, request), found.top, source)
     if own is not None:
         keep(found.top, own)
-    if request.json:
-        show_json(imported.as_json())
-    else:
-        show(imported.as_text())
-    return OK
+    return show_either(imported.as_json(), imported.as_text(), as_json=request.json)

@@ -19,7 +19,7 @@ from runner.cli.opening import (
     require_judge,
 )
 from runner.cli.options import JudgeChoice, JudgeSpending, Request, WrongWords, group, said
-from runner.cli.output import OK, show, show_estimate, show_json, tell
+from runner.cli.output import show_either, show_estimate, tell
 from runner.cli.running import score_run
 
 
@@ -72,12 +72,10 @@ def _judge_answer(request: Verb, asked: AskedJudge, answer: Path) -> int:
         checkout.close_files()
     for step in silent:
         tell(f"the step {step} has no text, and scores 0")
-    if request.json:
-        show_json(verdict_json(name, verdict))
-    else:
-        show(verdict_text(name, verdict))
+    shown = verdict_json(name, verdict), verdict_text(name, verdict)
+    code = show_either(*shown, as_json=request.json)
     tell_spent(settings.purse)
-    return OK
+    return code
 
 
 def _estimate(request: Verb, asked: AskedJudge) -> int:
@@ -100,9 +98,7 @@ def _judge_run(request: Verb, asked: AskedJudge) -> int:
         whole = score_run(store, checkout, judge)
         pairs = compare_close(whole, checkout, store, judge) if request.pairwise else []
         checkout.close_files()
-    if request.json:
-        show_json(run_json(whole) | {"pairs": [item.model_dump() for item in pairs]})
-    else:
-        show("\n".join([run_text(whole), *pair_lines(pairs)]))
+    as_json = run_json(whole) | {"pairs": [item.model_dump() for item in pairs]}
+    show_either(as_json, "\n".join([run_text(whole), *pair_lines(pairs)]), as_json=request.json)
     tell_spent(settings.purse)
     return code_for_contradictions(store, whole)

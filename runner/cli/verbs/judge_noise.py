@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from runner.cli import options
 from runner.cli.opening import open_run
 from runner.cli.options import Request, said
-from runner.cli.output import OK, show, show_json
+from runner.cli.output import show_either
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,4 @@ def run(request: Verb) -> int:
     from runner.scoring.judge_repeatability import noise_of
 
     noise = noise_of(open_run(request.root, request.run))
-    if request.json:
-        show_json(noise.model_dump(mode="json"))
-    else:
-        show(noise_text(noise))
-    return OK
+    return show_either(noise.model_dump(mode="json"), noise_text(noise), as_json=request.json)

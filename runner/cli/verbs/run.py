@@ -28,6 +28,7 @@ from runner.cli.options import (
     group,
     repeatable,
     said,
+    taken,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ class Verb(Request):
         2,
     )
     study: StudyOptions = group(StudyOptions)
+    detect: float = said(
+        "--detect F",
+        "a difference in fairness: --dry-run says how many more repositories, scenarios or trials "
+        "would find it (default: 0.05)",
+        0.05,
+        type=options.unit,
+    )
     executor: str = said("--executor NAME", "where cells run (default: local)", "local")
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the first screen")
@@ -102,14 +110,8 @@ class ScenarioSubject(running.RunSubject):
             estimate_scenarios,
         )
 
-        asked = EstimateRequest(
-            scenarios=self.scenarios,
-            servers=self.servers,
-            models=models,
-            trials=self.request.trials,
-            jobs=self.request.jobs,
-            spending=spending,
-        )
+        chosen = {"scenarios": self.scenarios, "servers": self.servers, "models": models}
+        asked = taken(EstimateRequest, self.request, **chosen, spending=spending)
         return estimate_scenarios(asked, self.checkout.catalog, runs_of(self.request.root))
 
     def default_name(self, models: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from runner.cli import options
 from runner.cli.opening import environ_without_keys, places
 from runner.cli.options import Request, said, taken
-from runner.cli.output import OK, show, show_json, tell
+from runner.cli.output import show_either, tell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +45,7 @@ def run(request: Verb) -> int:
     wanted = taken(DraftRequest, request)
     into = (request.into or found.top).resolve()
     made = new_scenarios(wanted, into, found.state, environ_without_keys(), tell)
-    if request.json:
-        show_json([it.as_json() for it in made])
-        return OK
-    for it in made:
-        show(it.as_text())
     # Every verb looks for a project in the folder it is run in.
-    show(f"next: `fairtrial check {made[0].id}` says what is left to write")
-    return OK
+    next_step = f"next: `fairtrial check {made[0].id}` says what is left to write"
+    text = "\n".join([*(it.as_text() for it in made), next_step])
+    return show_either([it.as_json() for it in made], text, as_json=request.json)

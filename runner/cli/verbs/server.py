@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from runner.cli import options
 from runner.cli.opening import open_checkout
 from runner.cli.options import Request, said
-from runner.cli.output import FAILED, OK, show, show_json, tell
+from runner.cli.output import FAILED, OK, show, show_either, tell
 
 if TYPE_CHECKING:
     from runner.catalog.catalog import LazyMapping, LoadedServer
@@ -43,11 +43,9 @@ def _known(checkout: Checkout, request: Verb) -> LazyMapping[LoadedServer]:
 def _list(request: Verb, checkout: Checkout) -> int:
     known = _known(checkout, request)
     sound = known.sound()
-    if request.json:
-        show_json([server.spec.model_dump(mode="json") for server in sound.values()])
-    else:
-        for name, server in sound.items():
-            show(f"{name:26} {server.spec.version:10} {server.spec.title}")
+    lines = [f"{name:26} {it.spec.version:10} {it.spec.title}" for name, it in sound.items()]
+    specs = [server.spec.model_dump(mode="json") for server in sound.values()]
+    show_either(specs, "\n".join(lines), as_json=request.json)
     for name, problems in known.broken().items():
         tell(f"broken: {name}: {'; '.join(map(str, problems))}")
     return OK
@@ -58,11 +56,8 @@ def _check(request: Verb, checkout: Checkout) -> int:
 
     names = request.names or tuple(_known(checkout, request))
     cards = [_card_of(checkout, name, request.scenario) for name in names]
-    if request.json:
-        show_json([card.model_dump(mode="json") for card in cards])
-    else:
-        for card in cards:
-            show(card_text(card))
+    shown = [card.model_dump(mode="json") for card in cards]
+    show_either(shown, "\n".join(map(card_text, cards)), as_json=request.json)
     return OK if all(card.canary_passed for card in cards) else FAILED
 
 
@@ -82,11 +77,8 @@ def _tools(request: Verb, checkout: Checkout) -> int:
 
     name = request.names[0] if request.names else ""
     tools = stand(checkout, name, request.scenario).tools()
-    if request.json:
-        show_json([tool.model_dump(mode="json", by_alias=True) for tool in tools])
-    else:
-        show("\n".join(tools_lines(tools)))
-    return OK
+    shown = [tool.model_dump(mode="json", by_alias=True) for tool in tools]
+    return show_either(shown, "\n".join(tools_lines(tools)), as_json=request.json)
 
 
 def _call(request: Verb, checkout: Checkout) -> int:

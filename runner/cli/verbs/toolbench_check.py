@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from runner.cli import options
 from runner.cli.options import Request, group
-from runner.cli.output import FAILED, OK, show, show_json
+from runner.cli.output import FAILED, OK, show_either
 from runner.cli.task_choice import TaskChoice, list_tasks, load_tasks
 
 if TYPE_CHECKING:
@@ -29,10 +29,9 @@ def run(request: Verb) -> int:
         return list_tasks(tasks)
     problems += map(str, defects(tasks))
     unresolved = list(map(str, unresolved_gold(tasks)))
-    if request.json:
-        show_json({"tasks": len(tasks), "unresolved_gold": unresolved, "defects": problems})
-    else:
-        show("\n".join([*problems, *unresolved, _gold_sentence(tasks, unresolved)]))
+    found = {"tasks": len(tasks), "unresolved_gold": unresolved, "defects": problems}
+    text = "\n".join([*problems, *unresolved, _gold_sentence(tasks, unresolved)])
+    show_either(found, text, as_json=request.json)
     return FAILED if unresolved else OK
 
 

@@ -14,7 +14,6 @@ from runner.cli.task_choice import believed, tell_some
 
 if TYPE_CHECKING:
     from runner.benchmarks.toolbench.task_results import ConfusionReport
-    from runner.records.run_store import RunStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,35 +45,30 @@ def run(request: Verb) -> int:
 
 
 def _of_responses(request: Verb) -> ConfusionReport:
-    from runner.benchmarks.toolbench.confusion import Labelled, confusion_report
-    from runner.benchmarks.toolbench.responses import read_responses
+    from runner.benchmarks.toolbench.confusion import confusion_report
+    from runner.benchmarks.toolbench.responses import labelled_responses
     from runner.benchmarks.toolbench.task_files import load
-    from runner.benchmarks.toolbench.task_scoring import TaskScorer, answers_to
     from runner.support.errors import FairtrialError
 
     if not request.sources or request.variant is not None:
         hint = "give the data that they answer, and no --variant: a file of answers names none"
         raise FairtrialError("--responses cannot be read so", hint=hint)
-    data, scorer = load(request.sources), TaskScorer()
-    found = []
-    for path in request.responses:
-        by_task = read_responses(path).by_task
-        answered = [task for task in data.tasks if task.id in by_task]
-        results = [scorer.result(one) for one in answers_to(answered, by_task)]
-        found.append(Labelled(label=str(path), against="", tasks=answered, results=results))
+    tasks = load(request.sources).tasks
+    found = [labelled_responses(tasks, path) for path in request.responses]
     return confusion_report(found, request.servers)
 
 
 def _of_runs(request: Verb) -> ConfusionReport:
     from runner.benchmarks.toolbench.confusion import confusion_report
     from runner.benchmarks.toolbench.task_report import labelled, read_run
+    from runner.benchmarks.toolbench.task_run import runs_to_confuse
     from runner.support.errors import FairtrialError
 
     named = {name: open_run(request.root, name) for name in request.sources}
     runs = [store for store in named.values() if store.has_plan()]
     servers = [name for name, store in named.items() if not store.has_plan()]
     found = []
-    for store in _runs_to_confuse(request, runs):
+    for store in runs_to_confuse(runs_of(request.root), runs, request.variant):
         try:
             read = read_run(store, believed(request.root, store))
         except FairtrialError as error:
@@ -87,24 +81,3 @@ def _of_runs(request: Verb) -> ConfusionReport:
         # Runs that nobody put side by side may be of other data, and asked otherwise.
         found += [labelled(name, arm, apart=not runs) for arm in read.answers.arms]
     return confusion_report(found, [*request.servers, *servers])
-
-
-def _runs_to_confuse(request: Verb, named: list[RunStore]) -> list[RunStore]:
-    """Those that are named, else all; of these, those with the variant that is asked for."""
-    from runner.benchmarks.toolbench.task_run import read_setup, runs_of_tasks
-    from runner.benchmarks.toolbench.variants import read_variant
-    from runner.support.errors import FairtrialError
-
-    runs = named or runs_of_tasks(runs_of(request.root))
-    if not runs:
-        hint = "`fairtrial toolbench run DATA --model M` makes one"
-        where = str(runs_of(request.root))
-        raise FairtrialError("there is no run of tasks", where=where, hint=hint)
-    if request.variant is None:
-        return runs
-    variant = read_variant(request.variant)
-    runs = [store for store in runs if read_setup(store).variant == variant]
-    if not runs:
-        hint = f"`fairtrial toolbench run DATA --model M --variant {request.variant}` measures it"
-        raise FairtrialError("no run measured this variant", where=str(request.variant), hint=hint)
-    return runs

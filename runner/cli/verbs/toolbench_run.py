@@ -15,9 +15,9 @@ from runner.cli.verbs import toolbench_report
 
 if TYPE_CHECKING:
     from runner.agents.spending import Spending
+    from runner.benchmarks.estimate import Estimate
     from runner.benchmarks.toolbench.task_benchmark import PreparedTasks
     from runner.benchmarks.toolbench.task_run import TaskRunSetup
-    from runner.cli.output import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class _Tasks(running.RunSubject):
     def estimate(self, models: Sequence[str], spending: Spending) -> Estimate:
         from runner.benchmarks.toolbench.task_estimate import estimate_tasks
 
-        return estimate_tasks(self.chosen, models, self.request.trials, spending.priced)
+        return estimate_tasks(self.chosen, models, self.request.trials, spending)
 
     def default_name(self, models: Sequence[str]) -> str:
         from runner.benchmarks.toolbench.task_run import default_name

@@ -43,19 +43,13 @@ def run(request: Verb) -> int:
 
 
 def _score_responses(request: Verb, tasks: Sequence[Task], problems: list[str]) -> int:
-    from runner.benchmarks.toolbench.responses import read_responses
-    from runner.benchmarks.toolbench.task_scoring import TaskScorer, answers_to, report_of
+    from runner.benchmarks.toolbench.responses import report_of_responses
     from runner.benchmarks.toolbench.task_tables import tables_of
     from runner.support.errors import FairtrialError
 
     if request.responses is None:
         hint = "give --responses FILE"
         raise FairtrialError("there are no answers to score", hint=hint)
-    responses = read_responses(request.responses)
-    problems += map(str, responses.problems)
-    problems += responses.unknown(tasks)
-    scorer = TaskScorer(compat=request.compat)
-    results = [scorer.result(one) for one in answers_to(tasks, responses.by_task)]
-    report = report_of(tasks, results, compat=request.compat, problems=problems)
+    report = report_of_responses(tasks, request.responses, request.compat, problems)
     show_tables(report, tables_of(report), as_json=request.json)
     return OK

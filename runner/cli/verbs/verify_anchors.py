@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from runner.cli import options
 from runner.cli.opening import asked_judge, judge_of_answers, open_checkout
 from runner.cli.options import JudgeChoice, JudgeSpending, Request, group, said
 from runner.cli.output import OK, show, show_json, tell
-
-if TYPE_CHECKING:
-    from runner.support.errors import GateError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +23,7 @@ class Verb(Request):
 
 def run(request: Verb) -> int:
     from runner.gate import gate
-    from runner.report.gate_text import gate_text, standing_text
+    from runner.report.gate_text import gate_text, refusal_json, standing_text
     from runner.scoring.judges import open_judge
     from runner.support.errors import GateError
 
@@ -39,7 +36,7 @@ def run(request: Verb) -> int:
         )
     except GateError as error:
         if request.json:
-            show_json(_refusal_json(error))
+            show_json(refusal_json(error))
         raise
     if request.json:
         show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
@@ -51,14 +48,3 @@ def run(request: Verb) -> int:
     if not request.json:
         show("the gate is open")
     return OK
-
-
-def _refusal_json(error: GateError) -> dict[str, Any]:
-    drifts = [vars(drift) for drift in getattr(error, "drifts", ())]
-    return {
-        "passed": False,
-        "exit_code": error.exit_code,
-        "refusal": error.what,
-        "hint": error.hint,
-        "drifts": drifts,
-    }

@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from runner.records import (
@@ -27,7 +26,6 @@ from runner.records import (
     ToolResult,
     Usage,
 )
-from runner.support.errors import FairtrialError
 
 MAX_DEPTH = 50
 """Levels of a call's arguments: what is nested deeper could not be read back."""
@@ -46,20 +44,6 @@ _STOPS: dict[str, Literal["end", "max_tokens", "refusal"]] = {
     "max_tokens": "max_tokens",
     "refusal": "refusal",
 }
-
-
-def read_claude_code(path: Path) -> tuple[Event, ...]:
-    """A Claude Code transcript as our events. Raises FairtrialError if it is none."""
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
-        raise FairtrialError(message, where=str(path), hint="give a transcript's path") from error
-    lines = list(json_objects(text))
-    if not text.lstrip().startswith(("{", "[")) or not lines or not is_claude_code(lines[0]):
-        hint = "record one with --output-format stream-json --verbose"
-        raise FairtrialError("not a transcript of Claude Code", where=str(path), hint=hint)
-    return tuple(events_in(lines))
 
 
 def is_claude_code(line: TranscriptLine) -> bool:
@@ -115,6 +99,11 @@ def _is_of_subagent(line: TranscriptLine) -> bool:
     return bool(line.get("isSidechain") or line.get("parent_tool_use_id"))
 
 
+def _subagent_of(line: TranscriptLine) -> str:
+    """Versions differ in how they tell subagents apart; some do not."""
+    return _text(line.get("parent_tool_use_id")) or _text(line.get("agentId")) or "subagent"
+
+
 # --- one line after the other ---------------------------------------------------------------
 
 
@@ -166,7 +155,7 @@ class ClaudeCodeReader:
         of_subagent = _is_of_subagent(line)
         match line.get("type"):
             case "assistant" if of_subagent:
-                yield from self._subagent(self._message(line))
+                yield from self._subagent(self._message(line), _subagent_of(line))
             case "user" if of_subagent:
                 yield from self._tool_results(self._blocks(self._message(line)))
             case "assistant":
@@ -236,7 +225,7 @@ class ClaudeCodeReader:
             self._tokens.add(usage, of_subagent=False)
             self._pending = usage
 
-    def _subagent(self, message: TranscriptLine) -> Iterator[Event]:
+    def _subagent(self, message: TranscriptLine, name: str) -> Iterator[Event]:
         for block in self._blocks(message):
             if block.get("type") == "tool_use":
                 yield self._tool_call(block)
@@ -244,7 +233,7 @@ class ClaudeCodeReader:
         if usage is not None:
             self.counts[_SUBAGENTS] += 1
             self._tokens.add(usage, of_subagent=True)
-            yield usage
+            yield usage.model_copy(update={"subagent": name})
 
     def _new_usage(self, message: TranscriptLine) -> Usage | None:
         """A message's, at its first line."""

@@ -21,7 +21,6 @@ from runner.records import (
     Prose,
     StepEnd,
     TaskFingerprint,
-    Timings,
     ToolCall,
     ToolResult,
     Usage,
@@ -29,12 +28,9 @@ from runner.records import (
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import TranscriptWriter
 from runner.runs.plan import RunSpec, load_or_create_plan, placement
+from tests.helpers import NO_TIME
 
 NOW = "2031-05-04T10:00:00.000000+00:00"
-ZERO = Timings(
-    create_sec=0, initialize_sec=0, warm_up_sec=0, canary_sec=0,
-    agent_sec=0, backoff_sec=0, total_sec=0,
-)  # fmt: skip
 INPUTS = {"harness": str(HARNESS_VERSION), "model": "a" * 64, "shown": "b" * 64}
 
 
@@ -85,7 +81,7 @@ def _finish(store: RunStore, cell: Cell, said: Said) -> None:
         attempt=begun.number,
         outcome=Outcome(kind=said.outcome, reason="by hand"),
         fingerprint=None,
-        timings=ZERO,
+        timings=NO_TIME,
         peak_memory_mb=None,
         state_mb=None,
         started_at=NOW,

@@ -229,7 +229,7 @@ def test_a_dry_run_installs_nothing_and_says_what_it_does_not_know(
     capsys.readouterr()
     assert run(checkout, *ASKED, "--dry-run", "--model", "claude-sonnet-4-5") == 0
     shown = capsys.readouterr().out
-    assert "claude-sonnet-4-5: 2 cells, " in shown
+    assert "claude-sonnet-4-5, 2 cells" in shown
     assert "not installed yet, and in no figure: mute" in shown
 
 

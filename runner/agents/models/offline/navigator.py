@@ -43,6 +43,8 @@ class Offline:
         self._made: dict[str, Lookup] = {}
         """Id of a call -> what it looks up."""
         self._ids = 0
+        self._given_tokens = 0
+        """To the turn before."""
 
     async def turn(
         self,
@@ -54,10 +56,9 @@ class Offline:
     ) -> Turn:
         """Looks at the newest message only; its tokens are estimated as characters / 4.
 
-        The messages before it are taken as cached, and what every turn carries is not.
+        What the turn before was given is taken as cached.
         """
         newest = conversation[-1]
-        shown_chars = _carried(system, tools) + _length(newest)
         if isinstance(newest, UserMessage):
             names = names_in(newest.text)[:MOST_NAMES]
             if self._search is None:
@@ -68,9 +69,12 @@ class Offline:
         assert search is not None  # noqa: S101 - a conversation starts with a user's message
         if isinstance(newest, ToolMessage):
             search.absorb((self._made[result.call_id], result) for result in newest.results)
-        turn = self._answer_or_call(search, shown_chars)
-        seen_chars = sum(map(_length, conversation[:-1]))
-        return replace(turn, cache_read_tokens=estimated_tokens(seen_chars))
+        shown_chars = _carried(system, tools) + sum(map(_length, conversation))
+        given = estimated_tokens(shown_chars)
+        cached = min(given, self._given_tokens)
+        self._given_tokens = given
+        turn = self._answer_or_call(search)
+        return replace(turn, input_tokens=given - cached, cache_read_tokens=cached)
 
     def write_artifacts(self, folder: Path) -> None:
         """It keeps nothing of a cell."""
@@ -78,7 +82,7 @@ class Offline:
     async def close(self) -> None:
         """It holds nothing open."""
 
-    def _answer_or_call(self, search: Search, shown_chars: int) -> Turn:
+    def _answer_or_call(self, search: Search) -> Turn:
         calls = tuple(map(self._call, search.next_batch()))
         text = ""
         if not calls:
@@ -88,7 +92,7 @@ class Offline:
             text=text,
             calls=calls,
             stop="tool_use" if calls else "end",
-            input_tokens=estimated_tokens(shown_chars),
+            input_tokens=0,
             output_tokens=estimated_tokens(written_chars),
             estimated=True,
         )

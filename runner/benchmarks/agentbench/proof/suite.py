@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.queries import CATEGORIES, Queries, Query
 from runner.records import parse_yaml, read_text
 from runner.support.errors import CatalogError, FairtrialError, Problem
+
+if TYPE_CHECKING:
+    from runner.catalog.checkout import Checkout
 
 FOLDER = "scenarios/agentbench"
 """Of the shipped suite, from the checkout's top."""
@@ -56,6 +60,19 @@ def load_suite(source: Path, *, testbed: Collection[str], unreviewed: bool = Fal
     for loaded in queries:
         problems += _problems(loaded, testbed, unreviewed, in_folder=source.is_dir())
     return Suite(queries=tuple(queries), problems=tuple(problems))
+
+
+def sound_queries(
+    checkout: Checkout, source: Path | None, *, unreviewed: bool = False
+) -> tuple[LoadedQuery, ...]:
+    """Of a folder or file, or of the suite that ships.
+
+    Raises CatalogError with every problem of the suite.
+    """
+    known = {*checkout.catalog.testbed, *checkout.catalog.servers}
+    suite = load_suite(source or checkout.root / FOLDER, testbed=known, unreviewed=unreviewed)
+    suite.sound()
+    return suite.queries
 
 
 def chosen(
