@@ -44,5 +44,5 @@ class Record(BaseModel):
     """Frozen, strict, and no key it does not know: a misspelt key is an error, never ignored."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False
     )

@@ -57,7 +57,11 @@ none, 79 of them beside one true symbol would be a score of 1.0."""
 TRUST_IN_FULL = 0.7
 """Quality counts in full from here: 41 of 42 answers as written, all nine references."""
 NO_TRUST = 0.4
-"""It counts for nothing up to here: three in five of those with every line moved by 20."""
+"""It counts for least up to here: two thirds of those answers with every line moved by 20."""
+LEAST_HELD = 0.3
+"""What it still counts for. People grade a right text at stale lines half as high. At .3, references
+with moved lines and believed words beat 1 of 96 honest answers, at .5 they beat 26; at 0, fairness
+would follow the hand grades of anchors less (rho .71, at .3 it is .77, without a price .81)."""
 FEWEST_TESTED = 5.0
 """Weight of citations that an answer is judged by. One that fails may be misread by us."""
 
@@ -161,9 +165,9 @@ def trust(citations: Iterable[Citation]) -> float | None:
 
 
 def places_held(evidence: Evidence) -> float:
-    """0 to 1: what judged quality counts for; 1 in a scenario that asks for no places.
+    """What judged quality counts for; 1 in a scenario that asks for no places.
 
-    From 0 at `NO_TRUST` to 1 at `TRUST_IN_FULL`. The tests that can tell nothing fail nothing here.
+    From `LEAST_HELD` at `NO_TRUST` to 1 at `TRUST_IN_FULL`. The tests that can tell nothing fail nothing here.
     """
     if not any(step.must_cite for step in evidence.scenario.steps):
         return 1.0
@@ -171,7 +175,7 @@ def places_held(evidence: Evidence) -> float:
     failed = math.fsum(test.failed for test in tested if test.tells)
     weight = max(FEWEST_TESTED, math.fsum(test.weight for test in tested))
     over = (1 - failed / weight - NO_TRUST) / (TRUST_IN_FULL - NO_TRUST)
-    return min(1.0, max(0.0, over))
+    return LEAST_HELD + (1 - LEAST_HELD) * min(1.0, max(0.0, over))
 
 
 class _Tested(NamedTuple):

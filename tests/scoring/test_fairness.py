@@ -21,6 +21,7 @@ from runner.records import (
 )
 from runner.scoring import ADOPTION, FAIRNESS, score_cell
 from runner.scoring.fairness import (
+    LEAST_HELD,
     Evidence,
     citation_grounding,
     must_cite_recall,
@@ -388,8 +389,8 @@ def test_what_random_lines_would_reach_is_worth_nothing() -> None:
     assert trust(some(right=9, wrong=1, weight=0.5)) == pytest.approx(0.8)
 
 
-def test_quality_counts_for_nothing_where_most_places_are_wrong() -> None:
-    assert held(*some(right=4, wrong=6)) == 0.0
+def test_quality_counts_for_least_where_most_places_are_wrong() -> None:
+    assert held(*some(right=4, wrong=6)) == LEAST_HELD
 
 
 def test_one_wrong_place_in_ten_costs_no_quality_and_one_in_five_none_either() -> None:
@@ -397,18 +398,18 @@ def test_one_wrong_place_in_ten_costs_no_quality_and_one_in_five_none_either() -
 
 
 def test_a_half_true_answer_lies_between() -> None:
-    assert 0 < held(*some(right=6, wrong=4)) < 1
+    assert LEAST_HELD < held(*some(right=6, wrong=4)) < 1
 
 
 def test_none_or_a_single_wrong_place_takes_no_quality_away() -> None:
     assert (held(), held(*some(right=0, wrong=1))) == (1.0, 1.0)
-    assert held(*some(right=0, wrong=5)) == 0.0
+    assert held(*some(right=0, wrong=5)) == LEAST_HELD
 
 
 def test_lines_that_nothing_tells_of_are_no_lie_and_hide_none() -> None:
     untold = [bare(line) for line in range(1, 30)]
     assert held(*untold) == 1.0
-    assert held(*some(right=0, wrong=20), *untold) == 0.0
+    assert held(*some(right=0, wrong=20), *untold) == LEAST_HELD
 
 
 def test_quality_counts_whatever_is_cited_where_no_place_is_asked_for() -> None:
