@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Protocol, Self
 from pydantic import Field, model_validator
 
 from runner.records.anchor_grades import GateStamp
+from runner.records.arms import ArmName
 from runner.records.record import (
     CommitSha,
     Count,
@@ -43,7 +44,7 @@ class Cell(Record):
     """scenario × server × model × trial, and the digests of what could change the outcome."""
 
     scenario: Name
-    server: Name
+    server: ArmName
     model: str
     trial: Annotated[int, Field(ge=1)]
     inputs: dict[str, str]
@@ -141,10 +142,12 @@ class Fingerprint(Record):
     model_identity: Sha256
     agent: str = DEFAULT_AGENT
     """How it converses: a name in AGENTS."""
-    server: Name
+    server: ArmName
     server_version: str
     server_spec: Sha256
     tools: ToolListing | None
+    moved_lines: int | None = unless_none()
+    """Added to the line numbers in the server's results; None where they are shown as they came."""
 
 
 class TaskFingerprint(Record):
@@ -305,7 +308,7 @@ class Block(Record):
     scenario: Name
     model: str
     trial: Annotated[int, Field(ge=1)]
-    order: tuple[Name, ...]
+    order: tuple[ArmName, ...]
     """Their servers, first the one that is run first."""
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 from runner.agents.models import is_language_model, kind_name
 from runner.agents.spending import Spending
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
-from runner.records import Budget, Count, Effort, Price, Record
+from runner.records import Budget, Count, Effort, Price, Record, server_of
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report.figures import values, whole_fairness
 from runner.scoring import statistics
@@ -143,7 +143,9 @@ def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> 
 def _budgets(asked: EstimateRequest, catalog: Catalog, name: str) -> list[Budget]:
     """Of every cell of a scenario's block."""
     servers = [
-        pick(catalog.servers, name, "server").spec for name in asked.servers if name != SHELL
+        pick(catalog.servers, server_of(arm), "server").spec
+        for arm in asked.servers
+        if arm != SHELL
     ]
     scenario = pick(catalog.scenarios, name, "scenario").scenario
     measured = sum(can_be_measured(server, scenario) for server in servers)
