@@ -237,20 +237,21 @@ _FORMS = tuple(
     )
 )
 _FOUND_LINE = re.compile(
-    rf"^[ \t]*(?:{_PATH}|[^\s:]*/[^\s:]+?)(?::(\d{{1,7}}):(?:\d+:)?|-(\d{{1,7}})-)(?P<code>.*)$",
+    rf"^[ \t]*(?:{_PATH}|[^\s:]{{0,300}}/[^\s:]{{1,200}}?)"
+    r"(?::(\d{1,7}):(?:\d+:)?|-(\d{1,7})-)(?P<code>.*)$",
     re.M | re.I,
 )
 """What grep prints: `app.py:12:code`, and around it `app.py-11-code`."""
 _GUTTER = re.compile(
     r"""
-    ^[ \t]*(?:[>*→•][ \t]*)?                           # a mark of the line that is meant
+    ^[ \t]*(?:(?:[>*→•]|\.\.\.)[ \t]*)?                           # a mark of the line that is meant
     (\d{1,7})
     (?P<mark>\t|[ ]{0,2}[|│→]|:(?!\d)|-)
     (?P<code>.*)$
     """,
     re.X | re.M,
 )
-_NAMES_OF_FILE = re.compile(rf"^[\s*-]*[`*]*{_PATH}[`*]*:\s(.*)$", re.M | re.I)
+_NAMES_OF_FILE = re.compile(rf"^[ \t*-]*[`*]*{_PATH}[`*]*:\s(.*)$", re.M | re.I)
 _NAMED_LINE = re.compile(r"(?<![\w.])[A-Za-z_$][\w.$]*:(\d{1,7})(?=,|\s|$)")
 """`app.py: url_for:1003, run:560`."""
 _ENTRY = re.compile(r"[ \t]+\d+:.*,\s*")
