@@ -104,7 +104,7 @@ def _documents(text: str) -> Iterator[_Span]:
             yield _Span(found.end(), end)
 
 
-class _Frame:
+class _OpenValue:
     """An object or list that is open."""
 
     def __init__(self, key: str, *, is_list: bool) -> None:
@@ -126,12 +126,12 @@ class _Frame:
 
 
 def _in_json(text: str) -> Iterator[_Span]:
-    frames = [_Frame("", is_list=True)]
+    frames = [_OpenValue("", is_list=True)]
     items = 0
     for token in _TOKEN.finditer(text):
         frame, word = frames[-1], token[0]
         if word in "{[":
-            frames.append(_Frame(frame.told_of(), is_list=word == "["))
+            frames.append(_OpenValue(frame.told_of(), is_list=word == "["))
             items = 0
         elif word in "}]":
             frames.pop()
@@ -150,7 +150,7 @@ def _in_json(text: str) -> Iterator[_Span]:
             yield from _in_number(_Span(*token.span()), frame, items)
 
 
-def _in_number(span: _Span, frame: _Frame, item: int) -> Iterator[_Span]:
+def _in_number(span: _Span, frame: _OpenValue, item: int) -> Iterator[_Span]:
     key = frame.told_of()
     if frame.is_list and _POINT_KEY.fullmatch(key):
         is_line = item == 0
