@@ -15,7 +15,7 @@ from typing import Any
 
 import docker
 
-from runner.agents.tools import Toolbox
+from runner.agents.tools import MountedServer, Toolbox
 from runner.protocols import Call
 from runner.records import Limits
 from runner.sandbox.container import ContainerSpec, open_container
@@ -80,7 +80,8 @@ async def _suffer(client: docker.DockerClient, image: str, script: Script, *, ca
     async with open_container(client, spec) as container:
         try:
             async with open_session(container, argv, {}, log, initialize_timeout_sec=60) as session:
-                toolbox = Toolbox(container, Limits(), server="worst", session=session, call_sec=60)
+                mounted = MountedServer(session=session, name="worst", call_sec=60)
+                toolbox = Toolbox(container, Limits(), mounted)
                 for number in range(calls):
                     call = Call(id=str(number), tool="mcp__worst__bad", arguments={})
                     await toolbox.call(call, 60)

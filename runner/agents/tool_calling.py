@@ -255,4 +255,5 @@ def _tool_result(
         truncated=outcome.truncated,
         wall_sec=outcome.wall_sec,
         waited_sec=waited_sec,
+        moved_numbers=outcome.moved_numbers,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from runner.agents.moved_lines import is_counting, with_lines_moved
 from runner.protocols import Call, Sandbox, ShellResult, ToolSpec
 from runner.records import Limits
 from runner.sandbox.session import ServerSession, only_reads
@@ -43,6 +45,8 @@ class ToolOutcome:
     digest: str
     truncated: bool
     wall_sec: float
+    moved_numbers: int | None = None
+    """Line numbers in it that were moved; None where none are to be."""
 
 
 class Tools(Protocol):
@@ -64,32 +68,39 @@ class Tools(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class MountedServer:
+    """The server of an arm, at work."""
+
+    session: ServerSession
+    name: str
+    """In its tools' names."""
+    call_sec: float = 120
+    """That a call may take at most."""
+    moved_lines: int = 0
+    """Added to every line number in its results."""
+
+
 class Toolbox:
     """What the arm offers: the shell, and a server's tools if one is mounted."""
 
     def __init__(
-        self,
-        sandbox: Sandbox,
-        limits: Limits,
-        *,
-        server: str = "",
-        session: ServerSession | None = None,
-        call_sec: float = 120,
+        self, sandbox: Sandbox, limits: Limits, mounted: MountedServer | None = None
     ) -> None:
         self._sandbox = sandbox
         self._limits = limits
-        self._session = session
-        self._call_sec = call_sec
+        self._mounted = mounted
         self._server_names: dict[str, str] = {}
         """The model's name of a tool -> the server's."""
-        self.specs = (SHELL_SPEC, *self._server_specs(server))
+        self.specs = (SHELL_SPEC, *self._server_specs())
 
-    def _server_specs(self, server: str) -> list[ToolSpec]:
+    def _server_specs(self) -> list[ToolSpec]:
         specs: list[ToolSpec] = []
-        if self._session is None:
+        if self._mounted is None:
             return specs
-        for tool in self._session.tools:
-            name = _unique(_model_name(server, tool.name), self._server_names)
+        for tool in self._mounted.session.tools:
+            wanted = _model_name(self._mounted.name, tool.name)
+            name = _unique(wanted, self._server_names)
             self._server_names[name] = tool.name
             spec = ToolSpec(
                 name=name,
@@ -113,8 +124,8 @@ class Toolbox:
         """Raises SandboxError if the container is gone, ServerError if the server is."""
         if call.problem:
             return self._refusal(call.problem)
-        if call.tool in self._server_names and self._session is not None:
-            return await self._call_server(self._session, call, timeout_sec)
+        if call.tool in self._server_names and self._mounted is not None:
+            return await self._call_server(self._mounted, call, timeout_sec)
         if call.tool != SHELL_SPEC.name:
             return self._refusal(f"there is no tool {call.tool!r}")
         command = call.arguments.get("command")
@@ -123,12 +134,18 @@ class Toolbox:
         return await self._call_shell(command, timeout_sec)
 
     async def _call_server(
-        self, session: ServerSession, call: Call, timeout_sec: float
+        self, mounted: MountedServer, call: Call, timeout_sec: float
     ) -> ToolOutcome:
-        limit_sec = min(timeout_sec, self._call_sec)
+        limit_sec = min(timeout_sec, mounted.call_sec)
         name = self._server_names[call.tool]
-        result = await session.call(name, call.arguments, timeout_sec=limit_sec)
-        return self._shown(result.text, is_error=result.is_error, wall_sec=result.wall_sec)
+        result = await mounted.session.call(name, call.arguments, timeout_sec=limit_sec)
+        text, numbers = result.text, None
+        if mounted.moved_lines and not is_counting(name):
+            # Before the cut: half of a JSON result is no JSON. In a thread: a megabyte takes two
+            # seconds, for which every other cell would wait.
+            text, numbers = await asyncio.to_thread(with_lines_moved, text, mounted.moved_lines)
+        shown = self._shown(text, is_error=result.is_error, wall_sec=result.wall_sec)
+        return replace(shown, moved_numbers=numbers)
 
     async def _call_shell(self, command: str, timeout_sec: float) -> ToolOutcome:
         limit_sec = max(1.0, min(timeout_sec, self._limits.shell_timeout_sec))

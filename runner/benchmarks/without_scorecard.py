@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
-from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeVar
 
 from runner.agents.models import ModelKind, kind_name, kind_of
@@ -168,11 +166,8 @@ def rate_of(trials: Iterable[Sequence[float]]) -> Rate:
     elif interval := ClusterMean(figures=tuple(shares)).interval():
         low, high = max(0.0, interval.low), min(1.0, interval.high)
     else:
-        return Rate(value=shares[0])
+        return Rate(value=mean(shares))
     return Rate(value=mean(shares), low=low, high=high)
-
-
-_Z = NormalDist().inv_cdf(0.975)
 
 
 def wilson(passed: int, n: int) -> tuple[float, float]:
@@ -180,10 +175,10 @@ def wilson(passed: int, n: int) -> tuple[float, float]:
 
     Source: Wilson 1927, doi:10.1080/01621459.1927.10502953.
     """
-    share, square = passed / n, _Z * _Z
-    centre = (share + square / (2 * n)) / (1 + square / n)
-    half = _Z / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    from scipy.stats import binomtest  # noqa: PLC0415 - a report that has no share need not wait
+
+    found = binomtest(passed, n).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
 
 
 def mean_of(values: Iterable[float]) -> float | None:

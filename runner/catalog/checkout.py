@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from runner.catalog.asked_arms import next_twin, split_arm
 from runner.catalog.catalog import (
     APART,
     SHELL,
@@ -21,7 +22,7 @@ from runner.catalog.locks import pins_of, read_repos_lock, write_locks, write_pr
 from runner.catalog.project import require_locked
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import LineSource, Log
-from runner.records import Limits, RepoPin
+from runner.records import ArmServer, Limits, RepoPin, server_of
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
 from runner.sandbox.base_image import BaseImage, ensure_base
@@ -66,7 +67,8 @@ class Checkout:
             return
         known, arms = self.catalog.scenarios.folders, self.catalog.servers.folders
         folders = [known[name] for name in scenarios if name in known]
-        folders += [arms[name] for name in servers if name in arms]
+        named = dict.fromkeys(map(server_of, servers))
+        folders += [arms[name] for name in named if name in arms]
         require_locked(self.project, [folder for folder in folders if self.is_own(folder)])
 
     def shipped_among(self, scenarios: Collection[str]) -> list[str]:
@@ -114,16 +116,22 @@ class Checkout:
         return list(dict.fromkeys(chosen))
 
     def choose_servers(self, names: Sequence[str]) -> list[str]:
-        """Names as asked, checked; if none is, every server, or the project's own.
+        """Arms by their names, checked; if none is asked for, every server, or the project's own.
 
-        `shell` always comes first.
+        `shell` always comes first. A server asked for again is its twin, and `NAME+20` the liar
+        whose results have every line number moved. Raises FairtrialError for an arm there cannot
+        be.
         """
         folders = self.catalog.servers.folders
         chosen = [SHELL]
         for name in names or self._own(folders, list(folders)):
             if name != SHELL:
-                chosen.append(self.server(name).spec.name)
-        return list(dict.fromkeys(chosen))
+                chosen.append(next_twin(self._arm(name), chosen).name)
+        return chosen
+
+    def _arm(self, name: str) -> ArmServer:
+        server, altered = split_arm(name, {*self.catalog.servers, *self.catalog.testbed})
+        return ArmServer.of(self.server(server).spec.name + altered)
 
     def _own(self, folders: Mapping[str, Path], names: Sequence[str]) -> Sequence[str]:
         """The project's among them; all, if it has none."""

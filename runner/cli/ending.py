@@ -125,8 +125,10 @@ def _code_for_broken_cells(run: LoadedRun) -> int:
 
 
 def _servers_not_ready(cells: Iterable[LoadedCell]) -> set[str]:
+    from runner.records import server_of
+
     names = set()
     for item in cells:
         if item.result is not None and item.result.outcome.kind == "server_not_ready":
-            names.add(item.cell.server)
+            names.add(server_of(item.cell.server))
     return names

@@ -27,6 +27,7 @@ from runner.records.anchor_grades import (
     StoredExamination,
     TrivialRater,
 )
+from runner.records.arms import ArmName, ArmServer, is_candidate, is_self_check, server_of
 from runner.records.cells import (
     DEFAULT_AGENT,
     MEASUREMENTS,
@@ -131,6 +132,8 @@ __all__ = [
     "AnchorsLock",
     "Answer",
     "AnswerStep",
+    "ArmName",
+    "ArmServer",
     "Block",
     "BlockKey",
     "Budget",
@@ -235,8 +238,11 @@ __all__ = [
     "WarmUp",
     "canonical_json",
     "digest_of",
+    "is_candidate",
+    "is_self_check",
     "load_json",
     "parse_json",
     "parse_yaml",
     "read_text",
+    "server_of",
 ]

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Protocol, Self
 from pydantic import Field, model_validator
 
 from runner.records.anchor_grades import GateStamp
+from runner.records.arms import ArmName
 from runner.records.record import (
     CommitSha,
     Count,
@@ -43,7 +44,7 @@ class Cell(Record):
     """scenario × server × model × trial, and the digests of what could change the outcome."""
 
     scenario: Name
-    server: Name
+    server: ArmName
     model: str
     trial: Annotated[int, Field(ge=1)]
     inputs: dict[str, str]
@@ -145,10 +146,12 @@ class Fingerprint(Record):
     """Who may serve the turns before: `provider`, `local`, or `none`. None in earlier versions."""
     jobs: Annotated[int, Field(ge=1)] | None = unless_none()
     """Cells beside one another, where they share a cache and a machine's cores: local weights."""
-    server: Name
+    server: ArmName
     server_version: str
     server_spec: Sha256
     tools: ToolListing | None
+    moved_lines: int | None = unless_none()
+    """Added to the line numbers in the server's results; None where they are shown as they came."""
 
 
 class TaskFingerprint(Record):
@@ -309,7 +312,7 @@ class Block(Record):
     scenario: Name
     model: str
     trial: Annotated[int, Field(ge=1)]
-    order: tuple[Name, ...]
+    order: tuple[ArmName, ...]
     """Their servers, first the one that is run first."""
 
     @property

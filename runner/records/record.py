@@ -43,6 +43,4 @@ def digest_of(value: Any) -> str:
 class Record(BaseModel):
     """Frozen, strict, and no key it does not know: a misspelt key is an error, never ignored."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

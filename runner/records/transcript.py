@@ -66,6 +66,8 @@ class ToolResult(Record):
     """None if another harness ran it and does not say."""
     waited_sec: Seconds | None = None
     """What the agent waited for it: 0 if a slower call ran beside it. None: all of wall_sec."""
+    moved_numbers: Count | None = unless_none()
+    """Line numbers in it that the harness moved; None in an arm whose results are left alone."""
 
 
 class TokenBreakdown(Record):

@@ -13,6 +13,7 @@ from typing import Any
 
 from runner.agents.models import MODELS
 from runner.records import (
+    ArmServer,
     Citation,
     Gate,
     OutcomeKind,
@@ -24,6 +25,8 @@ from runner.records import (
     Since,
     Standing,
     Verdict,
+    is_self_check,
+    server_of,
 )
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.blocks import block_reports, order_of
@@ -82,6 +85,10 @@ RESCORED = (
     "RESCORED UNDER GENERATION {under}: the run is older than what it is scored by. Changed since "
     "it was planned: {changed}. Accepted since: {reasons}."
 )
+SELF_CHECK = (
+    "SELF-CHECK: {arms}. These arms are no servers to choose from: a twin has to come out like its "
+    "server, and moved lines have to come out below it."
+)
 HISTORY = "THE LOCK'S PAST: {remark}, so nothing vouches for which generation came when."
 CHANGES_SHOWN = 5
 IMPORTED_CAVEAT = (
@@ -121,7 +128,7 @@ def build_report(
         since=since,
         standing=standing,
         language_model=view.models == view.language_models,
-        question=_question([server for server in view.servers if server != SHELL], standing),
+        question=_question(_servers(view), standing),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
@@ -135,7 +142,7 @@ def build_report(
         pass_at=made.pass_at,
         margin=margin_of(run.plan),
         lost=tuple(lost_turns(view, made.prices)),
-        arms=tuple(_arm(made, arm, servers.get(arm.server)) for arm in view.arms),
+        arms=tuple(_arm(made, arm, servers.get(server_of(arm.server))) for arm in view.arms),
         between=tuple(made.compared.between()),
         contradictions=run.contradictions,
         imported=tuple(_imported(view)),
@@ -161,6 +168,9 @@ def _notices(
     for name, kind in MODELS.items():
         if name in answered and not kind.language_model:
             yield kind.notice or f"Made with {name}, which is no language model: it ranks nobody."
+    checks = [ArmServer.of(arm) for arm in view.servers if is_self_check(arm)]
+    if checks:
+        yield SELF_CHECK.format(arms="; ".join(f"{it.name} is {it.describe()}" for it in checks))
     if any(map(is_import, view.models)):
         yield IMPORTED_CAVEAT
     if view.language_models:
@@ -193,6 +203,10 @@ def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
     else:
         why = f"the judge {gate.judge} screens (requirements not met: {len(gate.unmet)})"
     yield f"SCREENING: {why}. Figures say where to look closer; no arm is ranked."
+
+
+def _servers(view: RunView) -> tuple[str, ...]:
+    return unique(server_of(arm) for arm in view.servers if arm != SHELL)
 
 
 def _question(servers: Sequence[str], standing: Standing) -> str:
@@ -273,6 +287,8 @@ def _beside(arm: ArmView, shell: ArmView | None) -> PairedBaseline | None:
 
 
 def _title(arm: ArmView, spec: ServerSpec | None) -> str:
+    if spec and is_self_check(arm.server):
+        return ArmServer.of(arm.server).describe()
     if spec:
         return spec.title
     if arm.is_shell:

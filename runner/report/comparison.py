@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from runner.records import Standing
+from runner.records import Standing, is_self_check
 from runner.records.run_store import LoadedCell
 from runner.report.clusters import Clusters
 from runner.report.figures import bounds, rounded, values, whole_fairness
@@ -20,6 +20,7 @@ from runner.scoring.fairness import FAIRNESS
 from runner.scoring.judge_repeatability import layers, verdict_floor
 from runner.support.code_digest import makes_figures
 
+K = TypeVar("K", bound=Hashable)
 SHELL_LABEL = "shell"
 BASELINE = Delta(judgement="baseline", says="baseline")
 NO_SHELL = Delta(judgement="not_compared", says="not compared: the run has no shell arm")
@@ -55,8 +56,9 @@ class Comparisons:
         for model in self.view.models:
             servers = [arm for arm in self.view.arms_of(model) if not arm.is_shell]
             pairs += itertools.combinations(servers, 2)
-        found = _deltas([self._difference(first, second) for first, second in pairs])
-        for (first, second), delta in zip(pairs, found, strict=True):
+        compared = {pair: self._difference(*pair) for pair in pairs}
+        checks = [pair for pair in pairs if any(is_self_check(arm.server) for arm in pair)]
+        for (first, second), delta in _in_families(compared, checks).items():
             yield ArmPair(first=first.label, second=second.label, delta=delta)
 
     def varies(self, arm: ArmView) -> Variation | None:
@@ -79,7 +81,8 @@ class Comparisons:
                 compared[arm.model, arm.server] = (
                     self._difference(arm, shell) if shell else NO_SHELL
                 )
-        return dict(zip(compared, _deltas(list(compared.values())), strict=True))
+        checks = [arm for arm in compared if is_self_check(arm[1])]
+        return _in_families(compared, checks)
 
     def _difference(self, arm: ArmView, baseline: ArmView) -> _PairedDifference | Delta:
         """A Delta if nothing can be paired."""
@@ -171,6 +174,17 @@ class _AdjustedTests:
     p_worse: float
     """One-sided, of it being worse by the margin or more; 1 without a margin."""
     p_better: float
+
+
+def _in_families(
+    compared: Mapping[K, _PairedDifference | Delta], checks: Collection[K]
+) -> dict[K, Delta]:
+    """All of them pay for one another, but for those that check the run: what they are is known."""
+    family = [key for key in compared if key not in checks]
+    found = dict(zip(family, _deltas([compared[key] for key in family]), strict=True))
+    for key in checks:
+        (found[key],) = _deltas([compared[key]])
+    return {key: found[key] for key in compared}
 
 
 def _deltas(compared: Sequence[_PairedDifference | Delta]) -> list[Delta]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runner.records import Fingerprint, Record, Scenario, ServerSpec, digest_of
+from runner.records import Fingerprint, Record, Scenario, ServerSpec, digest_of, server_of
 from runner.records.run_store import LoadedRun
 from runner.report.records import Repeat
 from runner.report.view import (
@@ -55,10 +55,11 @@ def _servers(view: RunView, specs: Mapping[str, ServerSpec]) -> Iterator[NamedVe
     for server in view.servers:
         ran = list(fingerprints(cells[server]))
         facts = {}
-        if server in specs:
-            facts["licence"] = specs[server].licence
-            facts |= dict(_numbered("substitute", specs[server].substitutes))
-            facts |= dict(_numbered("note", specs[server].notes))
+        spec = specs.get(server_of(server))
+        if spec is not None:
+            facts["licence"] = spec.licence
+            facts |= dict(_numbered("substitute", spec.substitutes))
+            facts |= dict(_numbered("note", spec.notes))
         yield server, facts | _joined(ran, _PER_SERVER) | _tool_facts(ran)
 
 

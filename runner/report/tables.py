@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from runner.records import Citation, Contradiction, Gate, Since, Standing
+from runner.records import Citation, Contradiction, Gate, Since, Standing, is_candidate
 from runner.report.grid import (
     DASH,
     Bar,
@@ -928,7 +928,7 @@ def _not_listed(section: ScenarioReport) -> Iterator[str]:
 
 def answer(report: Report) -> str:
     """What the question got, per server, in the words of the comparison."""
-    compared = [arm for arm in report.arms if arm.server != "shell"]
+    compared = [arm for arm in report.arms if is_candidate(arm.server)]
     if compared and all(arm.delta.judgement == "not_ranked" for arm in compared):
         if any(arm.imported for arm in compared):
             return "nobody is ranked: these cells were imported"

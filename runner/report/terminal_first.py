@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
+from runner.records import is_candidate
 from runner.report import tables
 from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Report
@@ -180,11 +181,11 @@ def _total(report: Report, name: str) -> int:
 
 def answer(report: Report) -> str:
     """One sentence: what came out, or why nothing did."""
-    compared = [arm for arm in report.arms if arm.server != "shell"]
+    compared = [arm for arm in report.arms if is_candidate(arm.server)]
     if not _total(report, "measured"):
         return f"No answer: of {_total(report, 'planned')} cells none is measured."
     if not compared:
-        return "No answer: nothing was run beside the shell."
+        return "No answer: no server was run beside the shell."
     if all(arm.delta.judgement == "not_ranked" for arm in compared):
         return f"{tables.answer(report).capitalize()}."
     return f"{'; '.join([*tables.said_of(compared), *_alike(report)])}."

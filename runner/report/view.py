@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from runner.agents.models import is_language_model, kind_name, kind_that_answered
-from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict
+from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict, is_candidate
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.clusters import Clusters, Topic
 from runner.runs.importing.imported_cell import KIND
@@ -145,7 +145,7 @@ def view_of(run: LoadedRun, topics: Mapping[str, Topic] | None = None) -> RunVie
 def _clusters(cells: Sequence[LoadedCell], topics: Mapping[str, Topic]) -> Clusters:
     planned = grouped(cells, lambda cell: cell.cell.scenario)
     known = {name: topics.get(name) or _topic(own) for name, own in planned.items()}
-    arms = {(cell.cell.model, cell.cell.server) for cell in cells if cell.cell.server != SHELL}
+    arms = {(of.cell.model, of.cell.server) for of in cells if is_candidate(of.cell.server)}
     return Clusters(topics=known, comparisons=max(1, len(arms)))
 
 

@@ -9,7 +9,7 @@ from itertools import product
 from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import harness_digest
-from runner.records import DEFAULT_AGENT, ServerCard, ServerSpec, digest_of
+from runner.records import DEFAULT_AGENT, ArmServer, ServerCard, ServerSpec, digest_of
 from runner.repositories.repository import Repository
 from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.sandbox.engine import engine_facts, sweep
@@ -62,10 +62,16 @@ def _prepare_scenario(checkout: Checkout, name: str) -> PreparedScenario:
 def _prepare_arm(checkout: Checkout, name: str) -> PreparedArm:
     if name == SHELL:
         return PreparedArm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
-    server = checkout.server(name)
+    arm = ArmServer.of(name)
+    server = checkout.server(arm.server)
     installed = install(checkout, server)
-    digest = digest_of([server.digest, installed.digest])
-    return PreparedArm(name=name, spec=server.spec, volume=installed.volume, digest=digest)
+    return PreparedArm(
+        name=name,
+        spec=server.spec,
+        volume=installed.volume,
+        digest=digest_of([server.digest, installed.digest]),
+        moved_lines=arm.moved_lines,
+    )
 
 
 def workspace(checkout: Checkout, repository: Repository) -> WorkspaceImage:

@@ -17,11 +17,19 @@ class PreparedArm:
     """The server of an arm, installed and pinned. `spec` is None for `shell`."""
 
     name: str
+    """The server's, or that of a twin or a liar of it (`ArmServer`)."""
     spec: ServerSpec | None
     volume: str | None
     """Name of its install volume; None for `shell`."""
     digest: str
     """Of its definition and its locks."""
+    moved_lines: int = 0
+    """Added to every line number in its results before the model sees them."""
+
+    @property
+    def shown_name(self) -> str:
+        """As the model reads it: a twin's tools are called what its server's are."""
+        return self.spec.name if self.spec else self.name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,9 +59,9 @@ TRUST_IN_FULL = 0.7
 NO_TRUST = 0.4
 """It counts for least up to here: two thirds of those answers with every line moved by 20."""
 LEAST_HELD = 0.3
-"""What it still counts for. People grade a right text at stale lines half as high. At .3, references
-with moved lines and believed words beat 1 of 96 honest answers, at .5 they beat 26; at 0, fairness
-would follow the hand grades of anchors less (rho .71, at .3 it is .77, without a price .81)."""
+"""What it still counts for. People grade a right text at stale lines half as high. At .3, moved
+references with believed words beat 1 of 96 honest answers, at .5 they beat 26; at 0, fairness would
+follow the hand grades of anchors less (rho .71; .77 at .3; .81 without a price)."""
 FEWEST_TESTED = 5.0
 """Weight of citations that an answer is judged by. One that fails may be misread by us."""
 
@@ -167,7 +167,8 @@ def trust(citations: Iterable[Citation]) -> float | None:
 def places_held(evidence: Evidence) -> float:
     """What judged quality counts for; 1 in a scenario that asks for no places.
 
-    From `LEAST_HELD` at `NO_TRUST` to 1 at `TRUST_IN_FULL`. The tests that can tell nothing fail nothing here.
+    From `LEAST_HELD` at `NO_TRUST` to 1 at `TRUST_IN_FULL`. The tests that can tell nothing fail
+    nothing here.
     """
     if not any(step.must_cite for step in evidence.scenario.steps):
         return 1.0

@@ -125,6 +125,8 @@ def _fingerprinted(cell: Cell, fingerprint: Fingerprint | None) -> dict[str, tup
     for field, name in _INPUTS.items():
         value = getattr(fingerprint, field)
         found[f"fingerprint.{field}"] = (value, cell.inputs.get(name, ""))
+    moved = str(fingerprint.moved_lines or "")
+    found["fingerprint.moved_lines"] = (moved, cell.inputs.get("moved_lines", ""))
     return found
 
 
@@ -146,14 +148,17 @@ def _inputs(
 ) -> dict[str, str]:
     """Everything that could change what happens in the cell, by name."""
     ground = prepared.scenarios[scenario]
+    arm = prepared.arms[server]
+    moved = {"moved_lines": str(arm.moved_lines)} if arm.moved_lines else {}
     return {
         "scenario": questions_digest(ground.scenario),
         "system_prompt": digest_of(system_prompt(prepared.agent)),
-        "server": prepared.arms[server].digest,
+        "server": arm.digest,
         "base_image": ground.base_image,
         "commit": ground.pin.commit,
         "limits": digest_of(prepared.limits),
         "model": model_identity,
         "harness": prepared.harness,
         "agent": prepared.agent,
+        **moved,
     } | spending_input(prepared, model)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from runner.agents import AGENTS, system_prompt
 from runner.agents.models import cache_and_jobs, kind_name, open_model
-from runner.agents.tools import Toolbox
+from runner.agents.tools import MountedServer, Toolbox
 from runner.protocols import Model, OfCells
 from runner.records import (
+    ArmServer,
     Fingerprint,
     Outcome,
     Scenario,
@@ -29,6 +30,7 @@ from runner.support.errors import SandboxError
 
 if TYPE_CHECKING:
     from runner.runs.attempt import Attempt
+    from runner.runs.run_inputs import PreparedArm
 
 SLACK_SEC = 3600
 """For API back-off and a busy machine.
@@ -127,26 +129,29 @@ async def _converse(
     attempt: Attempt, model: Model, container: Container, session: ServerSession | None
 ) -> Outcome:
     attempt.log("the agent works")
-    server = attempt.arm.spec
-    call_sec = 0
-    if server is not None:
-        call_sec = server.call_timeout_sec
-    toolbox = Toolbox(
-        container,
-        attempt.prepared.limits,
-        server=attempt.arm.name,
-        session=session,
-        call_sec=call_sec,
-    )
+    if attempt.arm.moved_lines:
+        attempt.note(f"the model is shown {ArmServer.of(attempt.arm.name).describe()}")
+    toolbox = Toolbox(container, attempt.prepared.limits, _mounted(attempt.arm, session))
     agent = AGENTS[attempt.prepared.agent](
         model=model,
         scenario=attempt.scenario.scenario,
         toolbox=toolbox,
         record=attempt.writer.write,
         totals=attempt.measured.totals,
-        instructions=_instructions(attempt.arm.name, session),
+        instructions=_instructions(attempt.arm.shown_name, session),
     )
     return await agent.run()
+
+
+def _mounted(arm: PreparedArm, session: ServerSession | None) -> MountedServer | None:
+    if arm.spec is None or session is None:
+        return None
+    return MountedServer(
+        session=session,
+        name=arm.shown_name,
+        call_sec=arm.spec.call_timeout_sec,
+        moved_lines=arm.moved_lines,
+    )
 
 
 def _instructions(server: str, session: ServerSession | None) -> str:
@@ -195,6 +200,7 @@ def _fingerprint(
         server_spec=attempt.arm.digest,
         tools=_tool_listing(session),
         server_version=_server_version(attempt.arm.spec),
+        moved_lines=attempt.arm.moved_lines or None,
     )
 
 

@@ -24,7 +24,7 @@ from runner.benchmarks.scenarios.scenario_power import (
     spread_of,
 )
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
-from runner.records import Budget, Count, Effort, Price, Scenario
+from runner.records import Budget, Count, Effort, Price, Scenario, is_candidate, server_of
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report.clusters import Clusters, Topic, topics_of
 from runner.report.figures import values, whole_fairness
@@ -84,7 +84,7 @@ class PlannedPairs:
         """Server -> its scenarios."""
         found: dict[str, list[str]] = {}
         for server, (name, scenario) in product(self.servers, self.scenarios.items()):
-            spec = pick(self.catalog.servers, server, "server").spec
+            spec = pick(self.catalog.servers, server_of(server), "server").spec
             if can_be_measured(spec, scenario):
                 found.setdefault(server, []).append(name)
         return found
@@ -144,14 +144,15 @@ def _power(
     earlier: Sequence[LoadedRun],
     topics: Mapping[str, Topic],
 ) -> Power | None:
-    if not pairs.measured:
+    measured = {arm: own for arm, own in pairs.measured.items() if is_candidate(arm)}
+    if not measured:
         return None
     planned = PlannedRun(
         clusters=Clusters(
             topics={name: topics[name] for name in pairs.compared},
-            comparisons=len(pairs.measured) * len(models),
+            comparisons=len(measured) * len(models),
         ),
-        measured=pairs.measured,
+        measured=measured,
         trials=asked.trials,
         cells=sum(model.cells for model in models),
         usd=_usd(asked, models),

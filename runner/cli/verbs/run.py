@@ -46,7 +46,9 @@ class Verb(Request):
         "--scenario", " (default: the project's, else all of scenarios/core)"
     )
     servers: tuple[str, ...] = repeatable(
-        "--server", "; `shell` is always an arm (default: the project's, else all)"
+        "--server",
+        "; `shell` is always an arm (default: the project's, else all). To check the run itself: "
+        "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20",
     )
     models: tuple[str, ...] = options.models()
     agent: str = options.agent()

@@ -12,7 +12,7 @@ from runner.benchmarks.toolbench.responses import read_responses
 from runner.benchmarks.toolbench.task_results import ToolbenchReport
 from runner.benchmarks.toolbench.task_scoring import TaskScorer, answers_to, report_of
 from runner.benchmarks.toolbench.tasks import Task
-from runner.benchmarks.without_scorecard import wilson
+from runner.benchmarks.without_scorecard import rate_of, wilson
 from runner.support.errors import FairtrialError
 from tests.benchmarks.toolbench.records import NEWS, PRICE, call, task
 
@@ -303,3 +303,8 @@ def test_one_query_with_two_labels_is_told_with_both_tasks() -> None:
     assert "a-1, a-2" in told(task(), other)
     assert "2 different labels" in told(task(), other)
     assert "different labels" not in told(task(), task(uuid="a-3"))
+
+
+def test_a_rate_of_too_few_questions_for_an_interval_is_still_their_mean() -> None:
+    rate = rate_of([[0.5], [0.25, 0.75], [1.0, 0.6]])
+    assert (rate.value, rate.low, rate.high) == (pytest.approx(0.6), None, None)
