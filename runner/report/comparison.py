@@ -52,14 +52,17 @@ class Comparisons:
 
     def between(self) -> Iterator[ArmPair]:
         """Each two servers of one model."""
-        pairs: list[tuple[ArmView, ArmView]] = []
+        compared: dict[tuple[str, str], _PairedDifference | Delta] = {}
+        checks: list[tuple[str, str]] = []
         for model in self.view.models:
             servers = [arm for arm in self.view.arms_of(model) if not arm.is_shell]
-            pairs += itertools.combinations(servers, 2)
-        compared = {pair: self._difference(*pair) for pair in pairs}
-        checks = [pair for pair in pairs if any(is_self_check(arm.server) for arm in pair)]
-        for (first, second), delta in _in_families(compared, checks).items():
-            yield ArmPair(first=first.label, second=second.label, delta=delta)
+            for first, second in itertools.combinations(servers, 2):
+                pair = first.label, second.label
+                compared[pair] = self._difference(first, second)
+                if is_self_check(first.server) or is_self_check(second.server):
+                    checks.append(pair)
+        for (first_label, second_label), delta in _in_families(compared, checks).items():
+            yield ArmPair(first=first_label, second=second_label, delta=delta)
 
     def varies(self, arm: ArmView) -> Variation | None:
         """What the arm's differences from the shell vary by."""
