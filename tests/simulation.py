@@ -29,6 +29,7 @@ from rich.table import Table
 
 from runner.benchmarks.scenarios.scenario_power import DifferenceSpread, PlannedRun, power_of
 from runner.records import Gate, MustCite, PypiSource, Scenario, Score, ServerSpec, Step
+from runner.records.arms import server_of
 from runner.records.run_store import LoadedRun
 from runner.report.build_report import build_report
 from runner.report.clusters import topics_of
@@ -83,6 +84,14 @@ class Design:
     asked_of_a_file: int = 1
     """Scenarios that cite the same file."""
     margin: float | None = None
+    self_check: bool = False
+    """The three servers are one, its twin and its liar."""
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        if self.self_check:
+            return ("shell", "server-1", "server-1+twin", "server-1+20")
+        return ("shell", *(f"server-{number + 1}" for number in range(self.servers)))
 
     @property
     def each(self) -> tuple[int, int, int]:
@@ -119,15 +128,14 @@ class Template:
 @lru_cache(maxsize=4)
 def template_of(design: Design) -> Template:
     scenarios = {one.id: one for one in _scenarios(design)}
-    arms = ["shell", *(f"server-{number + 1}" for number in range(design.servers))]
     trials = range(1, design.trials + 1)
-    cells = [cell(*at) for arm in arms for at in itertools.product(scenarios, [arm], trials)]
+    cells = [cell(*at) for arm in design.arms for at in itertools.product(scenarios, [arm], trials)]
     run = loaded([measured(of, LEVEL) for of in cells])
     study = run.plan.study.model_copy(update={"margin": design.margin}) if run.plan.study else None
     return Template(
         run=replace(run, plan=run.plan.model_copy(update={"study": study})),
         scenarios=scenarios,
-        servers={name: server(name) for name in arms[1:]},
+        servers={name: server(name) for name in map(server_of, design.arms[1:])},
     )
 
 
@@ -455,12 +463,14 @@ def _twins() -> Iterator[Case]:
         Question(says="alike beside each other", goal=ALIKE, holds=twins_alike),
         Question(says="the same words against the shell", goal=SHOWN, holds=same_words),
     )
-    for effect, count in itertools.product((0.0, 0.05, 0.1, 0.2), SIZES):
+    plain = [(effect, False) for effect in (0.0, 0.05, 0.1, 0.2)]
+    for (effect, check), count in itertools.product([*plain, (0.0, True), (0.1, True)], SIZES):
+        design = Design(repositories=count, servers=3, trials=2, margin=MARGIN, self_check=check)
         yield Case(
             row="twins",
-            label=f"worth {effect:g}",
+            label=f"worth {effect:g}" + ", self-check" * check,
             column=f"{count}",
-            design=Design(repositories=count, servers=3, trials=2, margin=MARGIN),
+            design=design,
             draw=partial(shifted, by=(effect, effect, effect - 0.1)),
             questions=questions,
         )
