@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from runner.records import Fingerprint
 
@@ -123,11 +124,11 @@ class ClusterMean:
     def interval(self, level: float = 1 - ALPHA) -> Interval | None:
         """None if no interval of that level can be had of so few."""
         n = len(self.figures)
-        if len(set(self.figures)) == 1 and n > MOST_FLIPPED:
-            return Interval(low=self.value, high=self.value)
         if n > MOST_FLIPPED:
-            low, high = self._student.confidence_interval(level)
-            return Interval(low=float(low), high=float(high))
+            from scipy.special import stdtrit  # noqa: PLC0415 - see the module's docstring
+
+            half = float(stdtrit(n - 1, 0.5 + level / 2)) * self._standard_error
+            return Interval(low=self.value - half, high=self.value + half)
         # + 1e-9: 0.05 / 2 · 2^n is whole for some levels, and a rounding would take one off.
         cut = math.floor((1 - level) / 2 * 2**n + 1e-9)
         if cut < 1:
@@ -138,14 +139,14 @@ class ClusterMean:
         """One-sided, of the mean being no more than `bound`."""
         n = len(self.figures)
         if n > MOST_FLIPPED:
-            return self._student_p(bound, "greater")
+            return self._student_p(self.value - bound)
         return (1 + bisect_right(self._flipped, bound)) * 0.5**n
 
     def p_below(self, bound: float = 0.0) -> float:
         """One-sided, of the mean being no less than `bound`."""
         n = len(self.figures)
         if n > MOST_FLIPPED:
-            return self._student_p(bound, "less")
+            return self._student_p(bound - self.value)
         return 1 - bisect_left(self._flipped, bound) * 0.5**n
 
     @property
@@ -162,21 +163,19 @@ class ClusterMean:
         # Rounded: two subsets of equal figures have means that differ in the last bit.
         return sorted(np.round(_subset_means(figures), 12).tolist())
 
-    @property
-    def _student(self) -> Any:
-        from scipy import stats  # noqa: PLC0415 - see the module's docstring
+    @cached_property
+    def _standard_error(self) -> float:
+        return statistics.stdev(_finite(self.figures)) / math.sqrt(len(self.figures))
 
-        return stats.ttest_1samp(_finite(self.figures), 0.0)
+    def _student_p(self, beyond: float) -> float:
+        """One-sided, of the mean lying so far beyond a bound, or farther, by chance."""
+        from scipy.special import stdtr  # noqa: PLC0415 - see the module's docstring
 
-    def _student_p(self, bound: float, alternative: Literal["greater", "less"]) -> float:
-        from scipy import stats  # noqa: PLC0415 - see the module's docstring
-
-        figures = _finite(self.figures)
-        if len(set(figures)) == 1:
+        n = len(self.figures)
+        if not self._standard_error:
             # Without any spread t is 0 / 0 at the bound, and no number is no p.
-            beyond = figures[0] > bound if alternative == "greater" else figures[0] < bound
-            return 0.5 ** len(figures) if beyond else 1.0
-        return float(stats.ttest_1samp(figures, bound, alternative=alternative).pvalue)
+            return 0.5**n if beyond > 0 else 1.0
+        return float(stdtr(n - 1, -beyond / self._standard_error))
 
 
 def _subset_means(figures: NDArray[np.float64]) -> NDArray[np.float64]:
