@@ -61,9 +61,12 @@ class Published:
 
     @property
     def uncached(self) -> Effort:
-        """As that harness counts: what was written to a cache is free there."""
+        """As that harness counts: input that no cache held and none was given, and the output."""
         plain_tokens = self.effort.input_tokens - self.effort.cache_write_tokens
-        return self.effort.model_copy(update={"input_tokens": plain_tokens})
+        billed_tokens = plain_tokens + self.effort.output_tokens
+        return self.effort.model_copy(
+            update={"input_tokens": plain_tokens, "new_tokens": billed_tokens}
+        )
 
     @property
     def keywords(self) -> float:
