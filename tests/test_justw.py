@@ -35,6 +35,7 @@ RECIPES = [
     "bench",
     "fuzz",
     "campaign",
+    "simulate",
     "clean",
 ]
 ENGINE_FREE = ["check", "score", "report", "verify-anchors", "lock", "clean", "--list", "--help"]
