@@ -42,5 +42,6 @@ def run(request: Verb) -> int:
             scenarios=(request.scenario,),
             servers=(request.server,),
             models=(request.model,),
+            trials=1,
         )
     )
