@@ -2,7 +2,7 @@
 
 The model is given what the label recorded for each expected call, so that it can go on; a call that
 nobody expected is told that nothing was recorded for it. The task ends when the model does, or with
-the first call beyond 1.5 times as many as are expected: that one is let through, and fails the task.
+the first call beyond 1.5 times as many as are expected, which is let through and fails the task.
 """
 
 from __future__ import annotations

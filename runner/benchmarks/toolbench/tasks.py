@@ -83,6 +83,13 @@ class Task:
         """Is it of a tool offered, expected, or similar to one expected?"""
         return name in self.tool_names or any(call.accepts(name) for call in self.expected)
 
+    def argument_names(self, name: str) -> tuple[str, ...]:
+        """In the order of the tool's schema; empty where the task offers no such tool or schema."""
+        for tool in self.tools:
+            if tool.name == name and isinstance(tool.input_schema.get("properties"), Mapping):
+                return tuple(tool.input_schema["properties"])
+        return ()
+
     def owners_of(self, name: str) -> frozenset[str]:
         """Folded servers of the tools of that name; empty where the record does not say whose."""
         offered = [tool.server for tool in self.tools if tool.name == name]
