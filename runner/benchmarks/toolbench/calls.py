@@ -6,19 +6,28 @@ not be read as one. In text, in this order:
 1. the whole text is JSON;
 2. JSON stands in it: the last list of calls, for a model that drafts repeats itself; else every
    single call, in order;
-3. patterns of calls to tools that the task offers (written.py).
+3. patterns of calls to tools that the task offers (calls_in_prose.py).
+
+Before the second stands XML that models were taught (call_markup.py). What is thought aloud, denied
+or repeated of a result is no call.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
-from runner.benchmarks.toolbench.calls_in_prose import ProseCall, is_offered, written_calls
+from runner.benchmarks.toolbench.call_markup import marked_calls, without_asides
+from runner.benchmarks.toolbench.calls_in_prose import (
+    ProseCall,
+    is_denied,
+    is_offered,
+    written_calls,
+)
 from runner.benchmarks.toolbench.lenient_json import (
     Remark,
     UnreadableError,
@@ -34,7 +43,7 @@ LONGEST_TEXT = 16_000_000
 """Characters that are read; a longer answer is no list of calls."""
 MOST_CALLS = 1_000
 """Of one answer. No task expects more than a few, and one call too many already fails it."""
-DEEPEST_LIST = 6
+DEEPEST_LIST = 10
 """Lists within lists in which calls are looked for."""
 MOST_RESTARTS = 32
 """Brackets that nothing closes, behind each of which the text is read anew."""
@@ -54,6 +63,15 @@ _ARGUMENT_KEYS = (
 _WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
 """Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
+_REPLY_KEYS = ("choices", "candidates", "message", "output", "content", "parts")
+"""Of a whole reply of an API, outermost first."""
+_RESULT_KEYS = frozenset({"content", "result", "output", "response"})
+_ASIDE_TYPES = frozenset(
+    {"tool_result", "function_call_output", "thinking", "reasoning", "mcp_tool_result"}
+)
+_REDRAFTED = re.compile(r"\b(?:final|draft|actually|correct|instead|better|revis|wait|no)", re.I)
+MOST_BETWEEN = 2_000
+"""Characters between two lists that belong together."""
 _OPENS = re.compile(r"(?<!\\)(?:\\\\)*+([\[{])")
 _BEGINS = frozenset('[{"-0123456789tfnNI')
 """Of a JSON value, NaN and Infinity included."""
@@ -86,7 +104,8 @@ NO_CALLS = Extraction(way="none")
 def calls_of(answer: Any, tools: Collection[str] = ()) -> Extraction:
     """The calls of an answer: a text, or JSON that has been read already. Never raises.
 
-    `tools`: names that the task offers; text patterns are looked for with these alone.
+    `tools`: names that the task offers; text patterns are looked for with these alone. With the
+    schemas of their arguments (name -> argument -> schema) those without names are read as well.
     """
     reader = _CallFinder(tools)
     if isinstance(answer, str):
@@ -128,6 +147,10 @@ def _calls_of_text(text: str, reader: _CallFinder) -> Extraction:
 
 
 def _calls_in_text(text: str, reader: _CallFinder) -> Extraction:
+    text = without_asides(text)
+    marked = [reader.of_written(ProseCall(*call)) for call in marked_calls(text, reader.tools)]
+    if marked:
+        return _extraction("text", marked, reader)
     calls = _calls_of_parts(text, reader)
     if calls:
         return _extraction("json in text", calls, reader)
@@ -138,21 +161,38 @@ def _calls_in_text(text: str, reader: _CallFinder) -> Extraction:
 def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
     single: list[ExtractedCall] = []
     listed: list[ExtractedCall] = []
-    for value in _json_values(text, reader.remark):
+    list_end = 0
+    for begin, end, value in _json_values(text, reader.remark):
+        if is_denied(text, begin):
+            continue
         calls = reader.calls(value, quiet=True)
         if calls and _is_list_of_calls(value):
-            listed = calls
+            is_further = _is_further(text[list_end:begin], listed, calls)
+            listed = [*listed, *calls] if is_further else calls
+            list_end = end
         elif len(single) < MOST_CALLS:
             single += calls
-    return listed or single
+    return listed[: MOST_CALLS + 1] or single
+
+
+def _is_further(
+    between: str, before: Sequence[ExtractedCall], calls: Sequence[ExtractedCall]
+) -> bool:
+    """A list in a fence of its own, of other tools, behind one that is not taken back."""
+    if len(between) > MOST_BETWEEN or between.count("```") < 2 or _REDRAFTED.search(between):
+        return False
+    return not {call.name for call in before} & {call.name for call in calls}
 
 
 def _is_list_of_calls(value: Any) -> bool:
     return isinstance(value, list) or any(key in value for key in _LIST_KEYS)
 
 
-def _json_values(text: str, remark: Remark) -> Iterator[Any]:
-    """The lists and objects of a text that stand in no other, in order. Linear, whatever it is."""
+def _json_values(text: str, remark: Remark) -> Iterator[tuple[int, int, Any]]:
+    """(begin, end, value) of the lists and objects of a text that stand in no other, in order.
+
+    Linear, whatever it is.
+    """
     end = 0
     with suppress(UnreadableError):
         # Most texts hold JSON and prose without brackets: that is read without counting any.
@@ -161,13 +201,13 @@ def _json_values(text: str, remark: Remark) -> Iterator[Any]:
             if opened is None:
                 return
             value, end = read_part(text, opened.start(1))
-            yield value
-    for part in _json_parts(text, end):
+            yield opened.start(1), end, value
+    for first, last in _json_parts(text, end):
         with suppress(UnreadableError):
-            yield parse_lenient_json(part, remark)
+            yield first, last, parse_lenient_json(text[first:last], remark)
 
 
-def _json_parts(text: str, begin: int) -> Iterator[str]:
+def _json_parts(text: str, begin: int) -> Iterator[tuple[int, int]]:
     budget = ScanBudget()
     for _ in range(MOST_RESTARTS):
         opened = -1
@@ -175,7 +215,7 @@ def _json_parts(text: str, begin: int) -> Iterator[str]:
             if end is None:
                 opened = first
             else:
-                yield text[first:end]
+                yield first, end
         if opened < 0:
             return
         begin = opened + 1  # "see [the list {…}": nothing closes it, and it hides what follows
@@ -230,9 +270,14 @@ class _CallFinder:
     def _collect_object(
         self, value: Mapping[str, Any], found: list[ExtractedCall], *, depth: int, quiet: bool
     ) -> None:
+        if _is_aside(value):
+            return
+        if value.get("method") == "tools/call" and isinstance(value.get("params"), dict):
+            value = value["params"]
         if not isinstance(value.get("name"), str):
-            for key in _LIST_KEYS:
-                if key in value:
+            for key in (*_LIST_KEYS, *_REPLY_KEYS):
+                if isinstance(value.get(key), list | dict) or (key in _LIST_KEYS and key in value):
+                    quiet = quiet or key in _REPLY_KEYS
                     self._collect(value[key], found, depth=depth + 1, quiet=quiet)
                     return
         calls = self._calls_of_object(value, quiet=quiet)
@@ -301,6 +346,15 @@ class _CallFinder:
             return value
         self.remark("a call's arguments are a text that is no JSON object: taken as none")
         return {}
+
+
+def _is_aside(value: Mapping[str, Any]) -> bool:
+    """A tool's result, repeated, or what the model thought: it may name a tool, and calls none."""
+    if value.get("role") in ("tool", "function") or value.get("type") in _ASIDE_TYPES:
+        return True
+    if not isinstance(value.get("name"), str) or _RESULT_KEYS.isdisjoint(value):
+        return False
+    return not any(key in value for key in _ARGUMENT_KEYS)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,13 +7,15 @@ whatever the text: each try is bounded, and so is their number.
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
+from runner.benchmarks.toolbench.call_markup import schemas_of, typed
 from runner.benchmarks.toolbench.lenient_json import Remark, UnreadableError, parse_lenient_json
 
 LONGEST_ARGUMENTS = 20_000
@@ -22,8 +24,38 @@ MOST_TRIES = 2_000
 """Places of one text that are looked at."""
 MOST_UNCLOSED = 32
 """Brackets that nothing closes: each costs a look at LONGEST_ARGUMENTS characters."""
-_CALLED = re.compile(r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,127}+)(?P<gap>\s?)(?=[({])")
-_DEFINED = re.compile(r"(?:\bdef|\bfunction|\bfn|\bfunc|\bclass)\s{1,4}$")
+_CALLED = re.compile(
+    r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,127}+)"
+    r"(?P<gap>\s?(?=\()|(?::\d{1,4})?\s{0,4}(?:json\s{1,4}|```\w{0,10}\s{1,4})?(?=\{))"
+)
+_DENIED = re.compile(
+    r"(?:\bnot|n['’]t|\bnever|\bno need|\binstead of|\brather than|\bwithout|\bavoid)"
+    r"(?:[^\S\n]+(?!(?:so|but|hence|thus|therefore|then|only)\b)[\w'’-]+){0,6}"
+    r"[^\S\n]+[`*\"'(]{0,3}$",
+    re.I,
+)
+"""Before a call that is mentioned and not made; behind a comma or "so", something else begins."""
+_KEYWORD = re.compile(
+    r"""("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')|\b("""
+    + "|".join(keyword.kwlist)
+    + r""")(?=\s{0,4}=(?!=))""",
+    re.S,
+)
+"""A text, or a word of Python's own where an argument's name stands."""
+_BARE_KEY = re.compile(
+    r"""("(?:[^"\\]|\\.)*+")|(?<=[{,\s])([A-Za-z_]\w{0,127})(?=\s{0,4}:)""", re.S
+)
+_BLOCK = re.compile(
+    r"^(?P<indent>[ \t]{0,20})(?:[-*]|\d{1,3}[.)])?[ \t]{0,4}[*_`]{0,3}"
+    r"(?:(?:name|tool|tool_name|function|action|call)[*_]{0,2}:[*_]{0,2}[ \t]{1,4})?[*_`\"']{0,3}"
+    r"(?P<name>[A-Za-z_][\w.-]{0,127}+)[*_`\"':]{0,4}[ \t]{0,4}$"
+)
+_LINE = re.compile(
+    r"^[ \t]{0,40}(?:[-*•][ \t]{1,4})?[*_`\"']{0,3}(?P<key>[A-Za-z_]\w{0,127})[*_`\"']{0,3}"
+    r"[ \t]{0,2}[:=][*_]{0,2}(?:[ \t]{1,8}(?P<value>.{1,2000}))?$"
+)
+_BETWEEN = frozenset({"parameters", "arguments", "input", "args", "params", "action_input"})
+_DEFINED = re.compile(r"(?:\bdef|\bfunction|\bfn|\bfunc|\bclass)[^\S\n]{1,4}$")
 _ACTION = re.compile(
     r"""
     \b(?:action|tool|function)(?:[ _]?(?:name|call))?[*_`]{0,3}\s?[:=][*_]{0,3}\s?[*_`"']{0,3}
@@ -72,7 +104,49 @@ def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[Pro
     if not tools:
         return []
     seen = _ProseScan(text, remark)
-    return list(_actions(seen, tools)) or list(_bracketed(seen, tools))
+    return (
+        list(_blocks(text, tools)) or list(_actions(seen, tools)) or list(_bracketed(seen, tools))
+    )
+
+
+def is_denied(text: str, at: int) -> bool:
+    """ "I decided not to call …": the call that stands there is mentioned alone."""
+    return _DENIED.search(text[max(0, at - 80) : at]) is not None
+
+
+def _blocks(text: str, tools: Collection[str]) -> Iterator[ProseCall]:
+    """A tool's name on a line, in a numbered list or YAML, with its arguments on those below."""
+    lines = text.splitlines()[:MOST_TRIES]
+    for place, line in enumerate(lines):
+        name = _name_on(line, tools)
+        if name and (found := dict(_values_below(lines[place + 1 :], name, tools))):
+            yield ProseCall(name, found)
+
+
+def _name_on(line: str, tools: Collection[str]) -> str:
+    head = _BLOCK.match(line)
+    return head["name"] if head and is_offered(head["name"], tools) else ""
+
+
+def _values_below(
+    lines: Sequence[str], name: str, tools: Collection[str]
+) -> Iterator[tuple[str, Any]]:
+    schemas = schemas_of(name, tools)
+    for line in lines:
+        written = _LINE.match(line)
+        if written is None or _name_on(line, tools):
+            return
+        if written["value"]:
+            yield written["key"], _unquoted(written["value"].strip(), schemas.get(written["key"]))
+        elif written["key"].lower() not in _BETWEEN:
+            return
+
+
+def _unquoted(value: str, schema: Any) -> Any:
+    value = value.strip("`")
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return typed(value, schema)
 
 
 def is_offered(name: str, tools: Collection[str]) -> bool:
@@ -107,13 +181,14 @@ def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
         if written.start() < end or not is_offered(written["name"], tools):
             continue
         tries += 1
-        if tries > MOST_TRIES or _is_defined(seen.text, written.start()):
+        at = written.start()
+        if tries > MOST_TRIES or _is_defined(seen.text, at) or is_denied(seen.text, at):
             continue
         inside = seen.inside(written.end())
         if inside is None:
             continue
         end = written.end() + len(inside) + 2
-        yield from _call(seen, written, inside)
+        yield from _call(seen, written, inside, tools)
 
 
 def _is_defined(text: str, at: int) -> bool:
@@ -121,7 +196,9 @@ def _is_defined(text: str, at: int) -> bool:
     return _DEFINED.search(text[max(0, at - 16) : at]) is not None
 
 
-def _call(seen: _ProseScan, written: re.Match[str], inside: str) -> Iterator[ProseCall]:
+def _call(
+    seen: _ProseScan, written: re.Match[str], inside: str, tools: Collection[str]
+) -> Iterator[ProseCall]:
     inside = inside.strip()
     if seen.text[written.end()] == "{":
         arguments = _object("{" + inside + "}")
@@ -130,39 +207,53 @@ def _call(seen: _ProseScan, written: re.Match[str], inside: str) -> Iterator[Pro
     elif written["gap"]:
         return  # "search (again)": prose has a space there
     else:
-        arguments = _keywords(inside, seen.remark)
+        arguments = _keywords(inside, seen.remark, tuple(schemas_of(written["name"], tools)))
     if arguments is not None:
         yield ProseCall(written["name"], arguments)
 
 
 def _object(text: str) -> Any:
-    try:
-        value = parse_lenient_json(text)
-    except UnreadableError:
-        return None
-    return value if isinstance(value, dict) else None
+    for written in (text, _BARE_KEY.sub(lambda key: key[1] or f'"{key[2]}"', text)):
+        try:
+            value = parse_lenient_json(written)
+        except UnreadableError:
+            continue
+        return value if isinstance(value, dict) else None
+    return None
 
 
-def _keywords(inside: str, remark: Remark) -> dict[str, Any] | None:
-    """`symbol="X", n=5` as Python writes it; None for what is no call."""
+_RENAMED = "_keyword_"
+
+
+def _keywords(inside: str, remark: Remark, names: tuple[str, ...]) -> dict[str, Any] | None:
+    """`symbol="X", n=5` as Python writes it; None for what is no call.
+
+    `names`: of the tool's arguments, for those that are given without one.
+    """
+    inside = _KEYWORD.sub(lambda word: word[1] or f"{_RENAMED}{word[2]}", inside)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's remarks on a model's backslashes
             call = ast.parse(f"f({inside}\n)", mode="eval").body
-        return _arguments(call, remark)
+        return _arguments(call, remark, names)
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         return None
 
 
-def _arguments(call: ast.expr, remark: Remark) -> dict[str, Any] | None:
+def _arguments(call: ast.expr, remark: Remark, names: tuple[str, ...]) -> dict[str, Any] | None:
     """Raises ValueError for what is no value."""
     if not isinstance(call, ast.Call):
         return None
-    if call.args:
-        for argument in call.args:
-            _literal(argument)  # `search(it)` is prose
+    # `search(it)` is prose
+    placed = [_literal(argument) for argument in call.args]
+    if len(placed) > len(names):
         remark("a written call has arguments without names: these are left out")
-    return {word.arg: _literal(word.value) for word in call.keywords if word.arg}
+        placed = []
+    found = dict(zip(names, placed, strict=False))
+    for word in call.keywords:
+        if word.arg:
+            found[word.arg.removeprefix(_RENAMED)] = _literal(word.value)
+    return found
 
 
 _JSON_NAMES = {"true": True, "false": False, "null": None}

@@ -1,10 +1,8 @@
 """One task put to a model. No tool is executed: what is measured is which calls it asks for.
 
-A task of one call ends with the first turn that calls anything. In one of several calls the model
-is given what the label recorded for each expected call, so that it can go on; a call that nobody
-expected is told that nothing was recorded for it. It ends when the model does, when it has made
-1.5 times as many calls as are expected (one more could not resolve), or after 1.5 times as many
-turns and one.
+The model is given what the label recorded for each expected call, so that it can go on; a call that
+nobody expected is told that nothing was recorded for it. The task ends when the model does, or with
+the first call beyond 1.5 times as many as are expected, which is let through and fails the task.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ class TaskConversation(tool_calling.Conversation):
 
     async def _run_step(self, step: int) -> Outcome:
         self.unused = list(self.task.expected)
-        for number in range(self._most_turns() + PAUSES):
+        for number in range(self._most_calls() + 1 + PAUSES):
             over = self.totals.over(BUDGET)
             if over is not None:
                 return self._cut(step, over)
@@ -69,10 +67,8 @@ class TaskConversation(tool_calling.Conversation):
                 return outcome
         return self._cut(step, Outcome(kind="answered", reason="as many turns as a task has"))
 
-    def _most_turns(self) -> int:
-        return self._most_calls() + 1
-
     def _most_calls(self) -> int:
+        """That can still resolve."""
         return max(1, floor(len(self.task.expected) * MOST_CALLS_RATIO))
 
     def _outcome(self, number: int, turn: Turn) -> Outcome | None:
@@ -88,17 +84,13 @@ class TaskConversation(tool_calling.Conversation):
         self._note_calls(number, turn.calls)
         if turn.stop == "pause" and not turn.calls:
             return None
-        if turn.calls and self._goes_on(number):
+        # One more than allowed is let through: cut before it, a model could not break the limit.
+        if turn.calls and self.calls <= self._most_calls():
             self._give_results(number, turn.calls)
             return None
         # An answer cut by the provider's limit is told apart from one the model ended itself.
         self.record(StepEnd(step=0, stop="max_tokens" if turn.stop == "max_tokens" else "end"))
         return Outcome(kind="answered", reason=f"{self.calls} calls")
-
-    def _goes_on(self, number: int) -> bool:
-        if len(self.task.expected) < 2 or number + 1 >= self._most_turns():
-            return False
-        return self.calls < self._most_calls()
 
     def _note_calls(self, number: int, calls: Sequence[Call]) -> None:
         self.calls += len(calls)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from runner.runs.run_inputs import PreparedRun
 
 BENCHMARK = "toolbench"
-HARNESS_VERSION = 1
+HARNESS_VERSION = 2
 """Of how a task is put to a model. Changed, it asks for new runs."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -144,7 +144,7 @@ def _tasks_of(prepared: PreparedRun) -> PreparedTasks:
 def _inputs(tasks: PreparedTasks, name: str, arm: str) -> dict[str, str]:
     """Everything that could change what happens in the cell, by name."""
     task = tasks.shown(name, arm)
-    outputs = [call.output for call in task.expected] if len(task.expected) > 1 else []
+    outputs = [call.output for call in task.expected]
     return {
         "harness": str(HARNESS_VERSION),
         "mode": tasks.mode,

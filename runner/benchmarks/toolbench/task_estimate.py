@@ -11,7 +11,7 @@ from runner.benchmarks.toolbench.task_prompts import SYSTEMS, filled, shown_tool
 from runner.records import Price, canonical_json
 from runner.support.token_estimate import estimated_tokens
 
-NOTE = "what is written comes on top, and tasks of several calls send more"
+NOTE = "what is written comes on top, and each further turn sends the task again"
 
 
 def estimate_tasks(

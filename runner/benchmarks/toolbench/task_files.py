@@ -35,6 +35,14 @@ DIFFICULTIES = {
 """Seed 001, Difficulty Filtering."""
 
 
+_FORM = "a file of the benchmark is a JSON array of records, or one record a line"
+_TASK_KEYS = frozenset({"query", "function_call_label"})
+
+
+class _NoTaskError(FairtrialError):
+    """A file that is none of the benchmark's."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Data:
     tasks: tuple[Task, ...]
@@ -56,13 +64,48 @@ def load(sources: Iterable[str]) -> Data:
     problems: list[Problem] = []
     tasks: list[Task] = []
     for source in sources:
-        for name, text in _texts(source):
-            entries = list(_entries(text, name, problems))
-            if not entries:
-                hint = "a file of the benchmark is a JSON array of records, or one record a line"
-                raise FairtrialError("it holds no record", where=name, hint=hint)
-            tasks += [read_task(entry.raw, entry.where, problems) for entry in entries]
+        tasks += _tasks_in(source, problems)
     return Data(tasks=tuple(_with_own_ids(tasks)), problems=tuple(problems))
+
+
+def _tasks_in(source: str, problems: list[Problem]) -> list[Task]:
+    if source.startswith(("http://", "https://")):
+        return _tasks_of(_downloaded(source), source, problems)
+    path = Path(source)
+    if path.is_dir():
+        return _tasks_below(path, problems)
+    return _tasks_of(_read(path), source, problems)
+
+
+def _tasks_below(folder: Path, problems: list[Problem]) -> list[Task]:
+    """Of every file; one that holds no task, such as a fixture, is told and passed over."""
+    files = sorted(file for file in folder.rglob("*") if file.suffix in _SUFFIXES)
+    if not files:
+        raise FairtrialError("the folder holds no .json file", where=str(folder))
+    tasks: list[Task] = []
+    for file in files:
+        try:
+            tasks += _tasks_of(_read(file), str(file), problems, among=True)
+        except _NoTaskError as error:
+            problems.append(Problem(where=str(file), message=f"{error.what}: passed over"))
+    if not tasks:
+        raise FairtrialError("no file of the folder holds a record", where=str(folder), hint=_FORM)
+    return tasks
+
+
+def _tasks_of(
+    data: bytes, name: str, problems: list[Problem], *, among: bool = False
+) -> list[Task]:
+    """`among`: the file was not named by itself, and may be none of the benchmark's.
+
+    Raises _NoTaskError.
+    """
+    told: list[Problem] = []
+    entries = list(_entries(_decoded(data, name), name, told))
+    if not entries or (among and not any(_TASK_KEYS & entry.raw.keys() for entry in entries)):
+        raise _NoTaskError("it holds no record", where=name, hint=_FORM)
+    problems += told
+    return [read_task(entry.raw, entry.where, problems) for entry in entries]
 
 
 def _with_own_ids(tasks: Iterable[Task]) -> Iterator[Task]:
@@ -77,21 +120,6 @@ def _with_own_ids(tasks: Iterable[Task]) -> Iterator[Task]:
 
 
 # --- sources ------------------------------------------------------------------------------------
-
-
-def _texts(source: str) -> Iterator[tuple[str, str]]:
-    """The name and the text of each file."""
-    if source.startswith(("http://", "https://")):
-        yield source, _decoded(_downloaded(source), source)
-        return
-    path = Path(source)
-    files = [path]
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES)
-    if not files:
-        raise FairtrialError("the folder holds no .json file", where=source)
-    for file in files:
-        yield str(file), _decoded(_read(file), str(file))
 
 
 def _read(path: Path) -> bytes:
@@ -134,7 +162,7 @@ def _decoded(data: bytes, where: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         hint = "the published files are UTF-8"
-        raise FairtrialError("it is no text in UTF-8", where=where, hint=hint) from error
+        raise _NoTaskError("it is no text in UTF-8", where=where, hint=hint) from error
 
 
 # --- records ------------------------------------------------------------------------------------

@@ -284,4 +284,4 @@ def answer_in(events: Iterable[Event], task: Task) -> Extraction:
             texts.append(event.text)
     if calls:
         return native_calls(calls)
-    return calls_of("\n\n".join(texts), task.tool_names)
+    return calls_of("\n\n".join(texts), task.argument_schemas)

@@ -6,7 +6,8 @@ Where the seed leaves room, what a user would call right was chosen:
   Of all assignments one is taken that matches most calls, then most arguments, then most names as
   they are written: the order of calls and repeated tools cost nothing here, `sequence_match` is for
   that.
-- A tool that the label lists as similar counts as the expected one, and is reported.
+- A tool that the label lists as similar counts as the expected one, and is reported. Where its own
+  schema has other names for the arguments, their values are compared in the order of both schemas.
 - Names are compared with a server's prefix taken off (`mcp__s__t`, `s__t`, `s.t`), unless that is
   another server of the task.
 - A label that expects no argument has all of them right: 1.0.
@@ -95,7 +96,7 @@ def score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
 def _score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
     expected = task.expected
     plain = [bare_name(call.name, task) for call in calls]
-    pairs = _assigned(expected, calls, plain)
+    pairs = _assigned(task, calls, plain)
     matches = [pairs[place] for place in sorted(pairs)]
     total = sum([len(call.arguments) for call in expected])
     selection = len(matches) / len(expected)
@@ -160,14 +161,15 @@ def _is_sequence(expected: Sequence[Expected], names: Sequence[str]) -> bool:
 
 
 def _assigned(
-    expected: Sequence[Expected], calls: Sequence[ExtractedCall], names: Sequence[str]
+    task: Task, calls: Sequence[ExtractedCall], names: Sequence[str]
 ) -> dict[tuple[int, int], _CallMatch]:
     """(expected, call) by their places -> how well they match."""
+    expected = task.expected
     possible: dict[tuple[int, int], _CallMatch] = {}
     for row, want in enumerate(expected):
         for column, name in enumerate(names):
             if want.accepts(name):
-                possible[row, column] = _match(want, calls[column], name)
+                possible[row, column] = _match(want, calls[column], name, task)
     if len(possible) < 2:
         return possible
     if len(expected) == 1:
@@ -176,13 +178,16 @@ def _assigned(
     return _best_assignment(possible, len(expected))
 
 
-def _match(want: Expected, call: ExtractedCall, name: str) -> _CallMatch:
+def _match(want: Expected, call: ExtractedCall, name: str, task: Task) -> _CallMatch:
     exact = normalised = asked = 0
+    arguments = call.arguments
+    if name != want.name:
+        arguments = {**arguments, **_in_other_words(want, call, name, task)}
     for key, value in want.arguments.items():
-        if key not in call.arguments:
+        if key not in arguments:
             continue
         asked += 1
-        given = call.arguments[key]
+        given = arguments[key]
         if equal(value, given):
             exact += 1
             normalised += 1
@@ -190,6 +195,39 @@ def _match(want: Expected, call: ExtractedCall, name: str) -> _CallMatch:
             normalised += 1
     unasked = len(call.arguments) - asked
     return _CallMatch(want, call, name == want.name, exact, normalised, unasked)
+
+
+def _in_other_words(want: Expected, call: ExtractedCall, name: str, task: Task) -> dict[str, Any]:
+    """What a similar tool was given under its own names, by the expected tool's.
+
+    Paired by values, in the order of both schemas: two values that are exchanged stay wrong. A tool
+    without a schema has no names of its own.
+    """
+    own = task.argument_names(name)
+    if not own:
+        return {}
+    order = {key: place for place, key in enumerate(task.argument_names(want.name))}
+    sought = [key for key in want.arguments if key not in own]
+    sought.sort(key=lambda key: order.get(key, len(order)))
+    given = [key for key in own if key in call.arguments and key not in want.arguments]
+    return {
+        key: call.arguments[other] for key, other in _pairs(want, sought, call.arguments, given)
+    }
+
+
+def _pairs(
+    want: Expected, sought: Sequence[str], arguments: Mapping[str, Any], given: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """The longest that both orders allow, of keys whose values are alike."""
+    best: list[tuple[tuple[str, str], ...]] = [()] * (len(given) + 1)
+    for key in reversed(sought):
+        value, row = normal(want.arguments[key]), [*best]
+        for place in reversed(range(len(given))):
+            row[place] = max(row[place + 1], best[place], key=len)
+            if equal(value, normal(arguments[given[place]])):
+                row[place] = max(row[place], ((key, given[place]), *best[place + 1]), key=len)
+        best = row
+    return best[0]
 
 
 def _worth(match: _CallMatch) -> tuple[int, int, bool]:

@@ -94,7 +94,7 @@ def _extraction(answered: AnsweredTask) -> Extraction:
         return NO_CALLS
     if isinstance(answered.answer, Extraction):
         return answered.answer
-    return calls_of(answered.answer, answered.task.tool_names)
+    return calls_of(answered.answer, answered.task.argument_schemas)
 
 
 def answers_to(

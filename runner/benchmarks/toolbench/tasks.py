@@ -79,9 +79,21 @@ class Task:
     def tool_names(self) -> frozenset[str]:
         return frozenset([tool.name for tool in self.tools])
 
+    @cached_property
+    def argument_schemas(self) -> Mapping[str, Mapping[str, Any]]:
+        """Tool -> its arguments in their schema's order, each with what it may be."""
+        properties = {tool.name: tool.input_schema.get("properties") for tool in self.tools}
+        return {
+            name: found if isinstance(found, Mapping) else {} for name, found in properties.items()
+        }
+
     def knows(self, name: str) -> bool:
         """Is it of a tool offered, expected, or similar to one expected?"""
         return name in self.tool_names or any(call.accepts(name) for call in self.expected)
+
+    def argument_names(self, name: str) -> tuple[str, ...]:
+        """In the order of the tool's schema; empty where the task offers no such tool or schema."""
+        return tuple(self.argument_schemas.get(name, ()))
 
     def owners_of(self, name: str) -> frozenset[str]:
         """Folded servers of the tools of that name; empty where the record does not say whose."""

@@ -14,8 +14,10 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
 from runner.benchmarks import BENCHMARKS
+from runner.benchmarks.agentbench import query_estimate
 from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, SERVERS, ServersOfCell
 from runner.benchmarks.agentbench.query_run import QueryRunSetup, read_setup
+from runner.benchmarks.estimate import Estimate
 from runner.catalog.catalog import load_catalog
 from runner.catalog.checkout import Checkout as Opened
 from runner.cli.main import main
@@ -170,6 +172,22 @@ def test_what_was_drawn_is_in_the_plan_the_result_and_the_evidence(checkout: Che
     path = attempt_of(checkout, "drawn", "sum-among") / SERVERS
     about = parse_json(path.read_bytes(), ServersOfCell, where=str(path))
     assert (len(about.tools), about.own, about.gone) == (104, ("till",), {})
+
+
+def test_runs_of_other_names_models_and_modes_are_asked_with_the_same_servers(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+
+    def estimated(_: Checkout, __: object, ___: str, seed: int, **____: object) -> Estimate:
+        seeds.append(seed)
+        return Estimate(models=(), prices_date="", notes=())
+
+    monkeypatch.setattr(query_estimate, "estimate_queries", estimated)
+    for other in (("--run", "a"), ("--run", "b"), ("--mode", "react"), ("--trials", 2)):
+        assert run(checkout, *ASKED, "--dry-run", *other) == 0
+
+    assert seeds == [0] * 4
 
 
 def test_a_query_that_cannot_be_asked_is_left_out_with_its_reason(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runner.benchmarks.agentbench.judging.quantities import quantities, unit_of
 from runner.benchmarks.agentbench.judging.values import ValueStatus, compare_values
 from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
@@ -160,6 +161,11 @@ def test_a_tools_shorter_figure_makes_the_reference_no_less_exact() -> None:
         ("352.92 thousand", "352,920", "352.92"),
         ("0.0000019877485", "1.9877485e-6", "0.0000019877480"),
         ("C++", "It is C++.", "It is C."),
+        ("0.0286", "p = .0286", "p = .0296"),
+        ("-0.5", "It is -.5 exactly.", "It is .5 exactly."),
+        ("0.22937", ".22937", "v.22937"),
+        ("8 of Sencha Uji", "8 packets of Sencha Uji", "18 packets of Sencha Uji"),
+        ("8 of Sencha Uji", "8 of Sencha Uji", "8 packets of Sencha"),
         ("red, blue", "red\nblue", "blue, red"),
         ('["a1", "b2"]', "a1 and b2", "a1"),
     ],
@@ -206,6 +212,48 @@ def test_a_reference_answer_with_one_value_changed_fails() -> None:
             if is_right(one, changed):
                 passing.append((one.id, value.text))
     assert passing == []
+
+
+def test_a_reference_answer_with_a_unit_of_another_kind_fails() -> None:
+    tried, passing = 0, []
+    for one in shipped():
+        for value in one.values:
+            for unit in _units_in(value.text):
+                changed = one.reference_answer.replace(
+                    value.text, f"{value.text.replace(unit, '').strip()} {_other_kind(unit)}"
+                )
+                tried += changed != one.reference_answer
+                if changed != one.reference_answer and is_right(one, changed):
+                    passing.append((one.id, changed))
+    assert passing == []
+    assert tried > len(OWN) / 2
+
+
+def _units_in(text: str) -> set[str]:
+    return {one.unit for one in quantities(text) if one.unit}
+
+
+def _other_kind(unit: str) -> str:
+    known = unit_of(unit)
+    assert known is not None
+    return "hours" if known.dimension != "time" else "kg"
+
+
+@pytest.mark.parametrize(
+    ("answer", "standing"),
+    [
+        ("776.86906 g/mol", "found"),
+        ("776.86906", "found"),
+        ("776.86906 grams per mole", "found"),
+        ("776.86906 kg", "other unit"),
+        ("776.869 kg", "other unit"),
+    ],
+)
+def test_a_bare_figure_of_a_tool_has_the_reference_s_unit(answer: str, standing: str) -> None:
+    value = ReferenceValue(text="776.869 g/mol", call=1, shown="776.86906")
+    made = query("q", "?", "It is 776.869 g/mol.", value)
+
+    assert [one.standing for one in compare_values(made, answer)] == [standing]
 
 
 def _other(text: str) -> str:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -237,3 +239,87 @@ def test_native_arguments_that_no_file_could_hold_are_made_harmless() -> None:
     (call,) = native_calls([("search", {"n": float("nan"), "q": "\ud800"})]).calls
 
     assert call.arguments == {"n": "NaN", "q": "\ufffd"}
+
+
+# --- forms that models and APIs use -------------------------------------------------------------
+
+OFFERED: dict[str, dict[str, Any]] = {
+    "get_stock_price": {"symbol": {"type": "string"}, "days": {"type": "integer"}},
+    "get_exchange_rate": {"from": {"type": "string"}, "to": {"type": "string"}},
+    "get_news": {"company": {"type": "string"}},
+    "search": {"query": {"type": "string"}},
+}
+WRITTEN = json.loads(Path(__file__).with_name("written_calls.json").read_text("utf-8"))
+"""Answers in the forms that models were taught and APIs return, with the calls that they make."""
+
+
+def plain(text: str) -> list[tuple[str, dict[str, Any]]]:
+    calls = calls_of(text, OFFERED).calls
+    return [(call.name.rpartition(".")[2], dict(call.arguments)) for call in calls]
+
+
+@pytest.mark.parametrize("written", WRITTEN["calls"])
+def test_each_form_that_models_and_apis_use_is_read(written: dict[str, Any]) -> None:
+    assert plain(written["text"]) == [tuple(call) for call in written["calls"]]
+
+
+@pytest.mark.parametrize("text", WRITTEN["mentions"])
+def test_what_is_thought_denied_or_echoed_is_no_call(text: str) -> None:
+    assert plain(text) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "given"),
+    [("5", 5), ("many", "many")],
+)
+def test_a_value_in_xml_is_what_its_schema_says(written: str, given: Any) -> None:
+    days = f"<parameter=symbol>5</parameter><parameter=days>{written}</parameter>"
+
+    assert plain(f"<function=get_stock_price>{days}</function>") == [
+        ("get_stock_price", {"symbol": "5", "days": given})
+    ]
+
+
+def test_a_list_that_is_drafted_and_written_again_in_a_fence_counts_once() -> None:
+    text = f"```json\n[{TEXT}]\n```\nor, as the final answer:\n```json\n[{TEXT}]\n```"
+
+    assert plain(text) == [("get_stock_price", ARGUMENTS)]
+
+
+def test_a_denial_ends_where_something_else_begins() -> None:
+    assert plain('I do not know, so I call get_stock_price(symbol="AAPL").') == [
+        ("get_stock_price", ARGUMENTS)
+    ]
+    assert plain('I do not know it so I call get_stock_price(symbol="AAPL").') == [
+        ("get_stock_price", ARGUMENTS)
+    ]
+
+
+def test_thoughts_quoted_in_an_argument_stay_in_it() -> None:
+    query = {"query": "what is <think>a</think>?"}
+
+    assert plain(json.dumps([{"name": "search", "arguments": query}])) == [("search", query)]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<think>",
+        "</think>",
+        "<function=search>",
+        "<parameter=x>",
+        "<arg_key>a</arg_key>",
+        "<a>",
+        "- search\n",
+        "x: 1\n",
+        "search:\n x: 1\n",
+        "<|a|>",
+        "Observation: x\n",
+        "not a ",
+    ],
+)
+def test_markup_without_end_is_read_in_time(part: str) -> None:
+    begin = time.monotonic()
+    calls_of("<function=search>" + part * 100_000, OFFERED)
+    calls_of(part * 100_000, OFFERED)
+    assert time.monotonic() - begin < 20

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.benchmarks.toolbench.defects import unresolved_gold
 from runner.benchmarks.toolbench.task_files import choose_tasks, counted, load
 from runner.benchmarks.toolbench.tasks import Task
 from runner.support.errors import FairtrialError
@@ -69,6 +70,30 @@ def test_a_folder_is_read_in_order_with_all_that_is_below_it(tmp_path: Path) -> 
     write(tmp_path / "README.md", "no data")
 
     assert ids([str(tmp_path)]) == ["two", "three"]
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [b"", b"[]", b"{}", b'{"type": "FeatureCollection", "features": []}', b'[{"id": 1}]', b"\xff"],
+)
+def test_a_fixture_in_a_folder_is_told_and_costs_no_task(tmp_path: Path, fixture: bytes) -> None:
+    write(tmp_path / "browser" / "a.json", f"[{ONE}]")
+    (tmp_path / "browser" / "fixture.json").write_bytes(fixture)
+
+    data = load([str(tmp_path)])
+
+    assert [one.id for one in data.tasks] == ["one"]
+    (problem,) = map(str, data.problems)
+    assert "fixture.json" in problem
+    assert "passed over" in problem
+    assert not list(unresolved_gold(data.tasks))
+
+
+def test_a_folder_of_fixtures_alone_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", '{"id": 1}')
+
+    with pytest.raises(FairtrialError, match="no file of the folder holds a record"):
+        load([str(tmp_path)])
 
 
 def test_records_of_one_id_keep_apart(tmp_path: Path) -> None:

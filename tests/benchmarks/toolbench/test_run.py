@@ -51,6 +51,7 @@ RECORDS = [
     ),
 ]
 SEEN = ("--run", "seen")
+OUTPUT = '{"result":{"content":"ok"},"status_code":200}'
 
 
 @pytest.fixture(autouse=True)
@@ -143,10 +144,13 @@ def test_a_task_of_several_calls_is_given_what_its_label_recorded() -> None:
     assert of(ToolResult, found)[0].text == '{"headlines":["up"]}'
 
 
-def test_a_task_of_one_call_ends_with_it() -> None:
+def test_a_task_of_one_call_ends_when_the_model_does() -> None:
     assert run(*SEEN) == 0
 
-    assert not of(ToolResult, events("price"))
+    found = events("price")
+
+    assert [event.text for event in of(ToolResult, found)] == [OUTPUT]
+    assert [event.text for event in of(Prose, found)][-1] == "Done."
 
 
 def test_json_mode_shows_the_documented_prompt_with_every_definition() -> None:
@@ -396,13 +400,17 @@ def test_other_providers_are_asked_the_same_way(
     assert (result["way"], result["resolved"]) == ("native", True)
 
 
+PRICED = ("get_stock_price", {"symbol": "AAPL"})
+HEADLINES = ("get_news", {"company": "Apple"})
 CLAUDE = ("--model", "claude-test", *SEEN)
 ONE = ("-n", "1", *CLAUDE)
 
 
 def test_claude_is_offered_the_tools_natively_and_its_calls_are_scored(claude: LLMock) -> None:
     asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    claude.reply("Done.")
     asks(claude, ("get_news", {"company": "Pear"}))
+    claude.reply("Done.")
     asks(claude, ("get_news", {"company": "Apple"}))
     asks(claude, ("list_markets", {}))
     claude.reply("Both are done.")
@@ -435,18 +443,33 @@ def test_a_model_that_only_talks_has_made_no_call(claude: LLMock) -> None:
     assert report()["arms"][0]["report"]["results"][0]["details"] == "Agent made no tool calls"
 
 
-def test_a_model_that_never_stops_calling_is_stopped_after_half_as_many_again(
-    claude: LLMock,
+@pytest.mark.parametrize(("category", "allowed"), [("finance", 1), ("browser", 3)])
+def test_a_model_that_never_stops_calling_breaks_the_limit_and_fails(
+    category: str, allowed: int, claude: LLMock
 ) -> None:
-    for _ in range(6):
-        asks(claude, ("get_news", {"company": "Apple"}))
+    right = {"finance": [PRICED], "browser": [HEADLINES, ("list_markets", {})]}[category]
+    for each in [*right, *[("list_markets", {})] * 9]:
+        asks(claude, each)
+
+    assert run("--category", category, "-n", 1, *CLAUDE) == 0
+
+    (result,) = report()["arms"][0]["report"]["results"]
+    assert len(result["calls"]) == allowed + 1
+    assert (result["tool_selection_accuracy"], result["parameter_accuracy"]) == (1.0, 1.0)
+    assert not result["resolved"]
+
+
+def test_as_many_calls_as_are_allowed_still_resolve(claude: LLMock) -> None:
+    for each in [HEADLINES, HEADLINES, ("list_markets", {})]:
+        asks(claude, each)
+    claude.reply("Done.")
 
     assert run("--category", "browser", *CLAUDE) == 0
 
     (result,) = report()["arms"][0]["report"]["results"]
-    assert len(result["calls"]) == 3
+    assert (len(result["calls"]), result["resolved"]) == (3, True)
     texts = [event.text for event in of(ToolResult, events("both"))]
-    assert texts == ['{"headlines":["up"]}', "Nothing is recorded for this call."]
+    assert texts == ['{"headlines":["up"]}', "Nothing is recorded for this call.", OUTPUT]
 
 
 def test_a_provider_that_fails_leaves_its_cell_unmeasured_and_is_no_zero(
@@ -462,9 +485,10 @@ def test_a_provider_that_fails_leaves_its_cell_unmeasured_and_is_no_zero(
 
 
 def script_a_run(double: LLMock) -> None:
-    """Right answers to all three tasks, in four turns with a call and one without."""
-    asks(double, ("get_stock_price", {"symbol": "AAPL"}))
-    asks(double, ("get_news", {"company": "Apple"}))
+    """Right answers to all three tasks, in four turns with a call and three without."""
+    for each in (PRICED, HEADLINES):
+        asks(double, each)
+        double.reply("Done.")
     asks(double, ("get_news", {"company": "Apple"}))
     asks(double, ("list_markets", {}))
     double.reply("Both are done.")
@@ -481,14 +505,14 @@ def test_a_run_killed_in_its_third_task_is_resumed_there_and_finished_cells_stay
     claude: LLMock,
 ) -> None:
     script_a_run(claude)
-    # The fourth request is the third task's second turn; it hangs until the runner is dead.
-    claude.add(Delay(0), Delay(0), Delay(0), Delay(PATIENCE_SEC))
+    # The sixth request is the third task's second turn; it hangs until the runner is dead.
+    claude.add(*[Delay(0)] * 5, Delay(PATIENCE_SEC))
     argv = [sys.executable, "-m", "runner.cli.main", "toolbench", "run", "data.json", *CLAUDE]
     process = subprocess.Popen(
         argv, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        wait_until(lambda: len(turns()) == 3, "three turns were recorded")
+        wait_until(lambda: len(turns()) == 5, "five turns were recorded")
     finally:
         process.kill()
         process.wait(timeout=PATIENCE_SEC)
@@ -510,7 +534,7 @@ def test_a_run_killed_in_its_third_task_is_resumed_there_and_finished_cells_stay
     assert (partial / "transcript.jsonl").read_bytes() == before, "what was paid for is kept"
     (arm,) = report()["arms"]
     assert (arm["measured"], arm["report"]["total"]["resolved"]["value"]) == (3, 1.0)
-    assert len(turns()) == 6
+    assert len(turns()) == 8
     assert arm["input_tokens"] == sum(turn.input_tokens for turn in turns())
 
 
@@ -678,8 +702,9 @@ def test_a_variant_is_measured_beside_the_published_tools_and_compared(
 
 
 def test_a_new_name_is_right_in_its_own_arm_alone(variant: Path, claude: LLMock) -> None:
-    for name in ("get_stock_price", "get_stock_price"):
-        asks(claude, (name, {"symbol": "AAPL"}))
+    for _ in range(2):
+        asks(claude, PRICED)
+        claude.reply("Done.")
 
     assert run("--variant", variant, *ONE) == 0
     for arm in report()["arms"]:

@@ -402,3 +402,48 @@ def test_the_record_s_own_text_is_no_answer() -> None:
     quoted = json.dumps(record()["tools"])
 
     assert not score(SINGLE, calls_of(quoted, SINGLE.tool_names).calls).resolved
+
+
+# --- a similar tool's own arguments -------------------------------------------------------------
+
+CONVERT = {
+    "name": "convert_currency",
+    "description": "The rate of one currency in another.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"source": {"type": "string"}, "target": {"type": "string"}},
+    },
+}
+"""What it does is what get_exchange_rate does, and none of its arguments has the same name."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters"),
+    [
+        ({"source": "USD", "target": "EUR"}, 1.0),
+        ({"target": "EUR", "source": "USD"}, 1.0),
+        ({"source": "EUR", "target": "USD"}, 0.5),
+        ({"source": "USD"}, 0.5),
+        ({"source": "GBP", "target": "CHF"}, 0.0),
+        ({"anything": "USD", "else": "EUR"}, 0.0),
+    ],
+)
+def test_a_similar_tool_is_held_to_its_own_names_for_the_values(
+    arguments: dict[str, Any], parameters: float
+) -> None:
+    label = call("get_exchange_rate", {"from": "USD", "to": "EUR"}, similar_tools=[CONVERT])
+    asked = task(label, tools=[*TOOLS, CONVERT])
+
+    found = score(asked, [ExtractedCall("convert_currency", arguments)])
+
+    assert found.parameter_accuracy == parameters
+    assert found.resolved is (parameters == 1.0)
+
+
+def test_the_expected_tool_itself_is_still_held_to_its_names() -> None:
+    label = call("get_exchange_rate", {"from": "USD", "to": "EUR"}, similar_tools=[CONVERT])
+    asked = task(label, tools=[*TOOLS, CONVERT])
+
+    found = score(asked, [ExtractedCall("get_exchange_rate", {"source": "USD", "target": "EUR"})])
+
+    assert (found.tool_selection_accuracy, found.parameter_accuracy) == (1.0, 0.0)

@@ -216,7 +216,7 @@ _NUMBER = re.compile(
        |(?:USD|EUR|GBP|JPY|CHF|INR|CNY|CAD|AUD|SEK|NOK|DKK|BRL|MXN)(?=[ \d]))[ ]?)?
     (?:
         (?P<grouped>\d{1,3}(?:[,'\u00a0\u202f\u2009]\d{3})+(?![\d]))
-      | (?P<plain>\d+)
+      | (?P<plain>\d+|(?=\.\d))                     # `p = .0286`
     )
     (?P<fraction>\.\d+)?
     (?:
@@ -349,6 +349,22 @@ def is_same(wanted: Quantity, said: Quantity, tolerance: float | None) -> bool:
         number is not None and abs(number - wanted.number) <= tolerance + slack
         for number in numbers
     )
+
+
+def is_same_unit(said: str, wanted: str) -> bool:
+    """Is it that unit, in whatever words? None that is said leaves it open."""
+    mine, theirs = unit_of(wanted), unit_of(said)
+    if mine is None or theirs is None:
+        return not said or said == wanted
+    return mine == theirs or mine.dimension == _ALSO.get(said)
+
+
+def is_same_kind(said: str, wanted: str) -> bool:
+    """Is it a unit of the same kind? None that is said leaves it open."""
+    mine, theirs = unit_of(wanted), unit_of(said)
+    if mine is None or theirs is None:
+        return not said or said == wanted
+    return mine.dimension in (theirs.dimension, _ALSO.get(said))
 
 
 def _rounding(wanted: Quantity, said: Quantity) -> float:

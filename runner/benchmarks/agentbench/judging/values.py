@@ -36,7 +36,13 @@ from runner.benchmarks.agentbench.judging.clauses import (
     words_before,
     words_of,
 )
-from runner.benchmarks.agentbench.judging.quantities import Quantity, is_same, quantities
+from runner.benchmarks.agentbench.judging.quantities import (
+    Quantity,
+    is_same,
+    is_same_kind,
+    is_same_unit,
+    quantities,
+)
 from runner.benchmarks.agentbench.judging.wanted import (
     ALIKE,
     SoughtValue,
@@ -100,7 +106,7 @@ class _AnswerComparison:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
         text = self.query.values[place].text
         sought = self.wanted[place]
-        mentions = self.mentions[place] or _as_shown(self.query.values[place], self.answer)
+        mentions = self.mentions[place] or self._as_shown(place)
         if not mentions:
             return self._absent(text, sought)
         standings = [(self._standing(place, one), one) for one in mentions]
@@ -110,6 +116,24 @@ class _AnswerComparison:
                 return ValueFound(text=text, standing="found", said=self._around(one))
         standing, one = next((pair for pair in standings if pair[0] != "found"), standings[-1])
         return ValueFound(text=text, standing=standing, said=self._around(one))
+
+    def _as_shown(self, place: int) -> list[ValueMention]:
+        """Where the answer writes a value as the tool did, no less exactly than the reference.
+
+        A tool's bare figure has the reference's unit: in another one it is another value.
+        """
+        value, figure = self.query.values[place], self.wanted[place].quantity
+        if value.shown is None:
+            return []
+        half = figure.last_digit / 2 if figure else None
+        shown = wanted(value.shown, half if value.tolerance is None else value.tolerance)
+        found = shown.mentions(self.answer)
+        if figure is None or not figure.unit or shown.quantity is None or shown.quantity.unit:
+            return found
+        units = {(one.start, one.end): one.unit for one in quantities(self.answer)}
+        if is_same(figure, shown.quantity, shown.tolerance):
+            return [one for one in found if is_same_unit(units[one.start, one.end], figure.unit)]
+        return [one for one in found if is_same_kind(units[one.start, one.end], figure.unit)]
 
     def _absent(self, text: str, sought: SoughtValue) -> ValueFound:
         bare = sought.quantity
@@ -282,15 +306,6 @@ def _with_unit(value: ReferenceValue, reference: str) -> SoughtValue:
             quantity = Quantity(**{**vars(sought.quantity), "unit": said.unit})
             return SoughtValue(**{**vars(sought), "quantity": quantity})
     return sought
-
-
-def _as_shown(value: ReferenceValue, text: str) -> list[ValueMention]:
-    """Where the answer writes a value as the tool did, no less exactly than the reference."""
-    if value.shown is None:
-        return []
-    figure = wanted(value.text).quantity
-    half = figure.last_digit / 2 if figure else None
-    return wanted(value.shown, half if value.tolerance is None else value.tolerance).mentions(text)
 
 
 def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[ValueMention | None]:

@@ -135,6 +135,9 @@ def _words_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
         yield ValueMention(start=match.start(), end=match.end())
 
 
+_COUNT_OF = re.compile(r"(\d+) of ")
+
+
 def _words_pattern(words: str) -> re.Pattern[str]:
     if alike := ALIKE.get(words.casefold()):
         return re.compile(rf"\b(?:{alike})\b", re.IGNORECASE)
@@ -142,7 +145,11 @@ def _words_pattern(words: str) -> re.Pattern[str]:
         # In base64 `QQ` and `qq`, `QQ` and `QQ==` are two things.
         return re.compile(rf"(?<![\w+/=]){re.escape(words)}(?![\w+/=])")
     parts = map(re.escape, filter(None, re.split(_BETWEEN, words)))
-    return re.compile(rf"(?<!\w){_BETWEEN.join(parts)}(?!\w)", re.IGNORECASE)
+    pattern = _BETWEEN.join(parts)
+    if count := _COUNT_OF.match(words):
+        # "8 packets of Sencha" for "8 of Sencha": the noun may be said as well as left out.
+        pattern = rf"{count[1]}(?:\s[^\W\d_]+)?{pattern.removeprefix(count[1])}"
+    return re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
 
 
 def _is_code(words: str) -> bool:
