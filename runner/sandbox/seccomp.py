@@ -1,7 +1,7 @@
 """What a container of ours may ask of the kernel: seccomp.json, the same in each of them.
 
-The format is the engine's own (docs.docker.com, "Seccomp security profiles for Docker"). What is in
-no list is refused with EPERM. See docs/container.md.
+The format is the engine's own (docs.docker.com, "Seccomp security profiles for Docker"). A call
+that it does not name is refused with EPERM. See docs/container.md.
 """
 
 from __future__ import annotations
