@@ -30,6 +30,7 @@ from runner.sandbox.engine import (
 )
 from runner.sandbox.exit_cause import HUNG_UP
 from runner.sandbox.package_index import index_variables
+from runner.sandbox.seccomp import seccomp_option
 from runner.support.errors import SandboxError
 from runner.support.interrupts import held
 
@@ -173,11 +174,12 @@ class BuilderSpec:
 
     def limits(self) -> dict[str, Any]:
         """What it may do, as the engine calls it."""
-        limits: dict[str, Any] = {"network_mode": "none"}
+        limits: dict[str, Any] = {"network_mode": "none", "security_opt": [seccomp_option()]}
         if self.network is not None:
             limits["network_mode"] = self.network.network
         if self.user != ROOT:
-            limits |= {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges"]}
+            limits["cap_drop"] = ["ALL"]
+            limits["security_opt"].append("no-new-privileges")
         return limits
 
 

@@ -40,6 +40,7 @@ from runner.sandbox.engine import (
     volume_mount,
 )
 from runner.sandbox.exit_cause import require_at_work, shell_end
+from runner.sandbox.seccomp import seccomp_option
 from runner.sandbox.shell import HOST_GRACE_SEC, ExecStarter, ShellHost
 from runner.sandbox.stream import ExecStream, upgrade
 from runner.support.errors import SandboxError
@@ -123,7 +124,7 @@ def confinement(limits: Limits) -> dict[str, Any]:
         "dns": ["192.0.2.1"],
         "read_only": True,
         "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],
+        "security_opt": ["no-new-privileges", seccomp_option()],
         # Without an init, the orphans of a killed command would stay as zombies and eat pids.
         "init": True,
         "mem_limit": memory,

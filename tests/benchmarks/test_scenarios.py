@@ -10,6 +10,7 @@ import pytest
 from runner.benchmarks import BENCHMARKS
 from runner.records import Canary, Limits, McpCall, RepoPin, Scenario
 from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
+from runner.sandbox import container
 from tests.helpers import COMMIT, scenario
 from tests.report.loaded import server
 
@@ -112,3 +113,13 @@ def test_a_changed_title_asks_for_no_new_cell() -> None:
 def test_whatever_could_change_the_outcome_makes_another_cell(changed: dict[str, Any]) -> None:
     run = prepared(arm("shell"), one=scenario("Who calls it?"))
     assert only_id(replace(run, **changed)) != only_id(run)
+
+
+def test_a_cell_that_is_confined_in_another_way_is_another_cell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = prepared(arm("shell"), arm("good"))
+    (before, *_) = SCENARIOS.cells(run, ["offline"], trials=1)
+    monkeypatch.setattr(container, "seccomp_option", lambda: "seccomp=unconfined")
+    (after, *_) = SCENARIOS.cells(run, ["offline"], trials=1)
+    assert before.id != after.id

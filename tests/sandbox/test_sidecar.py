@@ -30,6 +30,7 @@ from runner.servers.examine import network_attempts
 from runner.support.errors import SandboxError, ServerError
 from tests.helpers import PATIENCE_SEC
 from tests.images import committed, foreign
+from tests.sandbox.kernel_calls import PROBE, require_refused
 from tests.tiny_server import as_root
 
 SOURCE = (Path(__file__).parent / "mcp_server.py.txt").read_text(encoding="utf-8")
@@ -124,6 +125,14 @@ def test_arguments_come_after_the_images_own_program_and_in_place_of_its_own_arg
         "/x",
     ]
     assert words_of({}, ()) == []
+
+
+@pytest.mark.docker
+def test_the_kernel_refuses_it_what_it_refuses_the_cell(engine: Engine, use: Use) -> None:
+    async def work(container: Container, _: ServerSession) -> str:
+        return inside(engine, container, PROBE)
+
+    require_refused(use("good", work))
 
 
 @pytest.mark.docker

@@ -42,6 +42,7 @@ from runner.records import (
     digest_of,
 )
 from runner.records.run_store import write_record
+from runner.sandbox.container import confinement
 from runner.support.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -250,4 +251,5 @@ def _inputs(prepared: PreparedRun, name: str) -> dict[str, str]:
         "installed": queries.installed_digest(name),
         "base_image": queries.image,
         "limits": digest_of([prepared.limits.model_dump(), BUDGET.model_dump(), ACTIONS]),
+        "confinement": digest_of(confinement(prepared.limits)),
     }

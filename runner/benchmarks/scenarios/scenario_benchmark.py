@@ -23,6 +23,7 @@ from runner.records import (
 )
 from runner.records.transcript_files import iter_transcript
 from runner.runs.run_inputs import PreparedRun
+from runner.sandbox.container import confinement
 from runner.scoring import rules_digest, score_cell
 
 if TYPE_CHECKING:
@@ -157,6 +158,7 @@ def _inputs(
         "base_image": ground.base_image,
         "commit": ground.pin.commit,
         "limits": digest_of(prepared.limits),
+        "confinement": digest_of(confinement(prepared.limits)),
         "model": model_identity,
         "harness": prepared.harness,
         "agent": prepared.agent,

@@ -167,6 +167,7 @@ def test_what_was_drawn_is_in_the_plan_the_result_and_the_evidence(checkout: Che
     found = cell_of(checkout, "drawn", "sum-among")
     assert found.cell.inputs["servers"] == " ".join(setup.drawn["sum-among"])
     assert found.cell.inputs["seed"] == "5"
+    assert len(found.cell.inputs["confinement"]) == 64
     assert found.result is not None
     assert found.result.cell.inputs == found.cell.inputs
     path = attempt_of(checkout, "drawn", "sum-among") / SERVERS
