@@ -41,6 +41,8 @@ class ToolSpec:
     origin: Literal["shell", "server"]
     read_only: bool = False
     """Its server says so: such calls of one turn may run at the same time."""
+    destructive: bool = False
+    """Its server says so, in as many words."""
 
 
 @dataclass(frozen=True, kw_only=True)

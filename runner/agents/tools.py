@@ -108,6 +108,7 @@ class Toolbox:
                 input_schema=tool.input_schema,
                 origin="server",
                 read_only=only_reads(tool),
+                destructive=bool(tool.annotations and tool.annotations.destructive_hint),
             )
             specs.append(spec)
         return specs

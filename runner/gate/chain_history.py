@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from runner.catalog.project import MANIFEST, require_as_built, shipped
+from runner.records import BY_MANIFEST
 from runner.repositories.repository import CleanGit, blob_names, clean_git
 from runner.support.errors import Drift, SourceError
 from runner.support.tree_digest import digest_of_bytes
@@ -31,9 +33,14 @@ class History:
 
 def history_of(root: Path, head: str, folder: str) -> History:
     """Of the chain whose newest generation is `head`, and all of them in `folder`.
-    Raises SourceError if git is not installed."""
+
+    Raises SourceError if git is not installed, LockError if an installed file is not as built.
+    """
     # is_symlink: a link that leads nowhere is no checkout without git.
     if not (root / ".git").exists() and not (root / ".git").is_symlink():
+        if _is_installed(root):
+            require_as_built(root)
+            return History(remark=BY_MANIFEST)
         return History(remark="history not checked: there is no .git here")
     try:
         past = _Past(git=clean_git(root), head=head, folder=folder)
@@ -47,6 +54,11 @@ def history_of(root: Path, head: str, folder: str) -> History:
             raise
         # Taken for a clean history, a damaged or partial clone would open the gate.
         return History(drifts=(Drift(where=".git", what=f"cannot be read: {error.what}"),))
+
+
+def _is_installed(root: Path) -> bool:
+    """Is it what ships beside this very code? Another folder's MANIFEST vouches for nothing."""
+    return root.resolve() == shipped().resolve() and (root / MANIFEST).is_file()
 
 
 def _as_far_as_it_goes(past: _Past) -> tuple[Drift, ...]:

@@ -6,6 +6,7 @@ Units ride in the names; `digest` is always a SHA256 of canonical JSON or bytes,
 from __future__ import annotations
 
 from runner.records.anchor_grades import (
+    BY_MANIFEST,
     AnchorScore,
     AnchorsLock,
     Chain,
@@ -125,6 +126,7 @@ from runner.records.transcript import (
 )
 
 __all__ = [
+    "BY_MANIFEST",
     "DEFAULT_AGENT",
     "MEASUREMENTS",
     "Adoption",

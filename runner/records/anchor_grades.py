@@ -13,6 +13,9 @@ from pydantic import (
 
 from runner.records.record import Count, Name, Record, Sha256, UnitInterval
 
+BY_MANIFEST = "what ships here is as the wheel's own MANIFEST has it; git's past is not beside it"
+"""`history` in an installed package, whose files were compared."""
+
 
 class GoldCriterion(Record):
     score: UnitInterval
@@ -241,7 +244,9 @@ class GateVerdict(Record):
     refusal: str
     """Why the gate is closed; empty if it is open."""
     history: str = ""
-    """What git could not vouch for; empty if the lock is committed and its past was read."""
+    """What git could not vouch for; empty if the lock is committed and its past was read.
+
+    BY_MANIFEST in an installed package."""
     examination: Examination
     unlocked: tuple[str, ...] = ()
     """Scenarios outside held-out that no generation holds: no gated run can use them."""
@@ -289,7 +294,9 @@ class Gate(Record):
     unmet: tuple[str, ...] = ()
     """The requirements that keep the judge from ranking, each with its figure, bound and n."""
     history: str = ""
-    """What git could not vouch for; empty if the lock is committed and its past was read."""
+    """What git could not vouch for; empty if the lock is committed and its past was read.
+
+    BY_MANIFEST in an installed package."""
 
     @property
     def stamp(self) -> GateStamp:

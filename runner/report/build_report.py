@@ -13,6 +13,7 @@ from typing import Any
 
 from runner.agents.models import MODELS
 from runner.records import (
+    BY_MANIFEST,
     ArmServer,
     Citation,
     Gate,
@@ -183,7 +184,8 @@ def _notices(
             changed=listed(since.changed, CHANGES_SHOWN),
             reasons="; ".join(since.accepted) or "none on record",
         )
-    if gate and gate.history and not run.plan.ungated:
+    # A wheel's files are held to its MANIFEST, which the gate's facts say: nobody could mend it.
+    if gate and gate.history not in ("", BY_MANIFEST) and not run.plan.ungated:
         yield HISTORY.format(remark=gate.history)
     if run.contradictions:
         yield CONTRADICTED_CAVEAT.format(count=len(run.contradictions))

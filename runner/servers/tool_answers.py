@@ -42,6 +42,15 @@ _BUSY = re.compile(
     r"|\b(?:retry|try again) (?:shortly|in a (?:moment|minute|few))\b",
     re.IGNORECASE,
 )
+_NOTHING_CHARS = 400
+_NOTHING = re.compile(
+    r"\b(?:no|0|zero)\s+(?:[\w-]+\s+){0,3}?(?:results?|match(?:es)?|symbols?|references?"
+    r"|definitions?|usages?|call(?:er|ee)s?|files?|items?|occurrences?|hits?|nodes?|entit(?:y|ies)"
+    r"|functions?|documents?|snippets?|data)\b"
+    r"|\b(?:nothing|none|not)(?: was| were| could be)? found\b|\bfound (?:nothing|none)\b"
+    r"|\b(?:could not|couldn't|did not|unable to) find\b|\bdoes not exist\b",
+    re.IGNORECASE,
+)
 _SAYS_NO = re.compile(
     r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
 )
@@ -114,6 +123,35 @@ def says_no(text: str) -> bool:
 def says_busy(text: str) -> bool:
     """Does a short answer say that an index is being built? Long ones may be code and prose."""
     return len(text) <= _BUSY_CHARS and _BUSY.search(text) is not None
+
+
+def finds_nothing(text: str) -> bool:
+    """Is it an answer without content: empty, empty lists alone, or few words that say so?
+
+    A long answer has content, whatever words are in it.
+    """
+    value = _json(text)
+    if value is None:
+        return not text.strip() or (len(text) <= _NOTHING_CHARS and bool(_NOTHING.search(text)))
+    return _is_empty(value)
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, str):
+        return finds_nothing(value)
+    if isinstance(value, list):
+        return all(map(_is_empty, value))
+    if not isinstance(value, Mapping):
+        return value is None
+    inner = [one for one in value.values() if isinstance(one, list | Mapping)]
+    if inner:
+        # `{"query": "x", "results": [], "total": 0}`: what was asked is no answer.
+        return all(map(_is_empty, inner)) and not any(map(_is_long, value.values()))
+    return all(one is None or _is_empty(one) for one in value.values() if isinstance(one, str))
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, str) and (len(value) > _NOTHING_CHARS or "\n" in value.strip())
 
 
 def is_refusal(text: str) -> bool:

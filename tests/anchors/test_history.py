@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from runner.gate import chain, gate
 from runner.gate.chain_history import history_of
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.errors import AnchorsDrifted
+from runner.support.tree_digest import digest_of_file
 from tests.anchors.material import Tree, locked, verify
 from tests.anchors.test_cheats import accept_rewording, commit, drifted, forge, git, write_lock
 
@@ -214,6 +216,13 @@ def test_without_git_the_history_is_not_checked_and_that_is_said(tree: Tree) -> 
     verdict = verify(tree)
     assert verdict.history == "history not checked: there is no .git here"
     assert gate.gate_record(tree.root, verdict).history == verdict.history
+
+
+def test_a_manifest_of_ones_own_vouches_for_nothing(tree: Tree) -> None:
+    names = [path for path in tree.root.rglob("*") if path.is_file()]
+    digests = {path.relative_to(tree.root).as_posix(): digest_of_file(path) for path in names}
+    tree.write("MANIFEST", json.dumps(digests))
+    assert verify(tree).history == "history not checked: there is no .git here"
 
 
 def test_a_repository_begun_anew_has_no_history_and_says_so(tree: Tree) -> None:

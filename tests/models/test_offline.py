@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -24,10 +25,10 @@ from runner.agents.models.offline.tool_use import (
 from runner.agents.models.offline.uses import ROLES, uses_of
 from runner.agents.tools import SHELL_SPEC
 from runner.grounding import rows
-from runner.protocols import Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
+from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import NewTokens, Prose, ToolCall
 from tests.helpers import Ask, scenario
-from tests.models.navigating import TEXT, Respond, fails, finds_nothing, found, look, tool
+from tests.models.navigating import TEXT, Respond, fails, finds_nothing, found, look, says, tool
 
 SOURCE = """\
 class App:
@@ -162,6 +163,29 @@ def test_it_picks_a_servers_tools_by_what_they_say_and_never_one_that_writes() -
     assert "mcp__x__delete_symbol" not in {
         use.tool for role in ROLES for use in choose_operations(uses, role)
     }
+
+
+def test_a_tool_that_generates_or_says_that_it_destroys_is_never_asked() -> None:
+    packs = tool("mcp__x__generate_skill", "Search, find and query text.", ("query",), query=TEXT)
+    named = tool("mcp__x__find", "Find a symbol.", ("symbol",), symbol=TEXT)
+    says_so = replace(named, destructive=True)
+    finds = tool("mcp__x__find_text", "Search the text of files.", ("pattern",), pattern=TEXT)
+    uses = uses_of([packs, says_so, finds])
+    chosen = {use.tool for role in ROLES for use in choose_operations(uses, role)}
+    assert chosen == {"mcp__x__find_text"}
+    assert choose_operations(uses_of([packs]), "search") == []
+    # Said of all of them, it says nothing of one.
+    alike = [says_so, replace(finds, destructive=True)]
+    assert choose_operations(uses_of(alike), "search") != []
+
+
+def test_a_line_that_was_cut_ends_before_a_place_and_never_inside_of_one() -> None:
+    def shows_a_long_line(call: Call) -> Result:
+        return says(call, f"app.py:2: def dispatch(): {'x' * 50} {'y' * 15} test_basic.py:1368")
+
+    answer = look(WHERE, (SHELL_SPEC, SEARCH), shows_a_long_line).answer
+    assert "test_basic.py" not in answer
+    assert "`app.py:2` defines `dispatch`" in answer
 
 
 def first_fill(asked: ToolSpec, place: Finding | None) -> dict[str, Any] | None:

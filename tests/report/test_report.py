@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runner.records import Gate, Price, PriceList, TokenBreakdown
+from runner.records import BY_MANIFEST, Gate, Price, PriceList, TokenBreakdown
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report import html, markdown, terminal
 from runner.report.build_report import build_report
@@ -536,6 +536,14 @@ def test_a_screening_report_says_so_at_every_heading() -> None:
     )
     assert json.loads(forms["report.json"])["standing"] == "screens"
     assert max(map(len, forms["terminal"].splitlines())) <= 80
+
+
+def test_what_a_wheel_carries_is_said_to_be_as_built_and_frightens_nobody() -> None:
+    report = report_of(loaded(pairs(0.4)), GATE.model_copy(update={"history": BY_MANIFEST}))
+    assert not any("THE LOCK'S PAST" in notice for notice in report.notices)
+    assert markdown.render(report).count(BY_MANIFEST) == 1
+    beside = report_of(loaded(pairs(0.4)), GATE.model_copy(update={"history": "not checked"}))
+    assert any("THE LOCK'S PAST: not checked" in notice for notice in beside.notices)
 
 
 @pytest.mark.parametrize("gate", [None, GATE])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import mcp_types
+
+from runner.authoring.onboarding import searching
+from runner.authoring.onboarding.canaries import CanarySearch
+from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.repository_choice import (
     LanguageGuess,
     fitting,
     kind_by_files,
     other_kind,
 )
+from runner.authoring.onboarding.start_attempt import StartAttempt
 
 SHIPPED = {"deletes": "python", "errors": "python", "parser": "rust", "schemas": "typescript"}
 
@@ -28,3 +34,18 @@ def test_one_that_answers_and_shows_nothing_is_asked_about_another_kind_of_code(
     assert other_kind("python").language == "typescript"
     assert other_kind("javascript").language == "python"
     assert "Python" in other_kind("python").why
+
+
+def test_the_reason_for_another_repository_speaks_of_our_calls_and_not_of_the_server() -> None:
+    assert other_kind("python").why == "no call of ours showed one in Python"
+
+
+def test_where_calls_were_errors_one_of_them_is_shown() -> None:
+    search = CanarySearch(calls=92, errors=92, errors_of={"find": "No index:\n run build"})
+    tool = mcp_types.Tool(name="find", input_schema={"type": "object"})
+    said: list[str] = []
+    searching._say(
+        said.append, StartAttempt(launch=Launch(why="bare"), tools=(tool,), search=search)
+    )
+    assert said[0].endswith("none of 92 calls showed the repository (92 errors)")
+    assert said[1:] == ["    such as find: No index: run build"]

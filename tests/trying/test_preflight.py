@@ -14,6 +14,7 @@ from runner.authoring.onboarding.preflight import (
     says_that_it_failed,
     what_lacks,
 )
+from runner.servers.tool_answers import finds_nothing
 from runner.support.errors import NotReadyError
 
 TEXT = {"type": "string"}
@@ -63,7 +64,10 @@ def test_a_server_that_answered_once_is_not_doubted_and_its_tools_are_not_listed
         raise AssertionError
 
     assert list(require_used(used(3, 2), ["offline"], "mine", listed)) == []
-    assert list(remarks(used(3, 2), 0)) == ["3 calls of its tools, 2 errors"]
+    assert list(remarks(used(3, 2), 0)) == [
+        "3 calls of its tools, 2 errors, 0 found nothing",
+        "such as: no such id",
+    ]
 
 
 def test_a_cell_that_is_no_measurement_says_why_and_ends_nothing() -> None:
@@ -85,6 +89,29 @@ def test_a_server_all_of_whose_tools_write_is_told_that_a_cell_is_read_only() ->
     assert list(what_lacks([WRITE])) == [
         "all of its tools write, and a cell's repository may only be read"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "nothing"),
+    [
+        ("", True),
+        ("[]", True),
+        ('{"query": "dispatch", "results": [], "total": 0}', True),
+        ('{"result": "No matches found"}', True),
+        ("No symbols found for dispatch", True),
+        ("Symbol `dispatch` was not found", True),
+        ("app.py:3: def dispatch():", False),
+        ('[{"file": "app.py", "line": 3}]', False),
+        ('{"name": "dispatch", "file": "app.py"}', False),
+        ('{"files": [], "text": "class App:\\n    pass"}', False),
+        ("0", False),
+        ("no results are cached here: " + "x = 1; " * 80, False),
+    ],
+)
+def test_an_answer_without_content_is_known_and_code_that_says_no_is_not(
+    text: str, nothing: bool
+) -> None:
+    assert finds_nothing(text) is nothing
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,10 @@ def test_one_command_goes_from_a_server_to_a_screen_and_saves_what_it_found(
     done = made.fairtrial("try", *options, *command(made, "index"))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert max(map(len, lines[:-1])) <= 80
+    assert max(map(len, lines[:-2])) <= 80
+    assert lines[-2].startswith(
+        "next: fairtrial try --model claude-ID --scenario=small -- python3 "
+    )
     assert len(lines) <= 24
     assert "its tools were called" in done.stdout
     assert "2/6 starting it" in done.stderr

@@ -174,7 +174,8 @@ def _proven(steps: OnboardingState) -> ServerCard:
             f"its health probe passes {card.canary_passes} times of {card.canary_tries}, "
             "then fails",
             where=steps.name,
-            hint="its answers change from call to call; choose one: --probe TOOL JSON TEXT",
+            hint="its answers change, or it needs a folder that it may write (`private` in "
+            "server.yaml); another call may hold: --probe TOOL JSON TEXT",
         )
     if card.network_attempts:
         steps.say(f"  {card.network_attempts} network attempts were refused: a cell has no network")

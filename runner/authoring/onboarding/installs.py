@@ -144,8 +144,8 @@ def as_of_its_release(steps: OnboardingState, start: Start) -> list[Change]:
         asked=asked,
         # What is added to it from here on is of that day too.
         given=replace(given, before=date),
-        told=f"today's packages break it; trying those of its release, {date}",
-        guess=f"packages as of its release, {date}: today's break it",
+        told=f"it fails inside a package; trying those of its release, {date}",
+        guess=f"packages as of its release, {date}: with them it started or showed something",
         option="--before DATE",
         keeps=_shows_or_starts_at_last,
     )

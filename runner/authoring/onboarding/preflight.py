@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeGuard
 
 from runner.agents.models import kind_name
 from runner.authoring.onboarding.tool_roles import writers
@@ -14,7 +15,7 @@ from runner.records.run_store import RunStore
 from runner.records.transcript_files import iter_transcript
 from runner.runs.run_inputs import PreparedRun
 from runner.servers.example_arguments import Target, unknown_keys
-from runner.servers.tool_answers import is_refusal
+from runner.servers.tool_answers import finds_nothing, is_refusal
 from runner.support.errors import NotReadyError
 
 if TYPE_CHECKING:
@@ -39,13 +40,18 @@ def one_question(prepared: PreparedRun) -> PreparedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerUse:
-    """How the server's tools fared in one conversation."""
+    """How the server's tools fared in a run."""
 
     calls: int
     errors: int
+    """Marked as one, or an answer that says that it failed."""
     first_error: str
     failure: str
     """Why its cell is no measurement; empty if it is one."""
+    empty: int = 0
+    """Answered without an error, and found nothing."""
+    tools: Mapping[str, int] = field(default_factory=dict)
+    """As the model knows it -> how often it was called."""
 
     @property
     def none(self) -> bool:
@@ -55,7 +61,8 @@ class ServerUse:
 
 def server_use(store: RunStore) -> ServerUse:
     """Of the cells that are not the shell's."""
-    calls, results, failure = {}, [], ""
+    tools: Counter[str] = Counter()
+    results, failure = [], ""
     for cell in store.plan().cells:
         attempt = store.counted_attempt(cell.id)
         if cell.server == "shell" or attempt is None:
@@ -63,16 +70,30 @@ def server_use(store: RunStore) -> ServerUse:
         loaded = store.load_cell(cell)
         if not loaded.measured:
             failure = _why(loaded.result.outcome.model_dump()) if loaded.result else "it was cut"
-        for event in iter_transcript(attempt.path / "transcript.jsonl"):
-            if isinstance(event, ToolCall) and event.origin == "server":
-                calls[event.call_id] = event.tool
-            if isinstance(event, ToolResult) and event.call_id in calls:
-                results.append(event)
-    errors = [
-        result.text for result in results if result.is_error or says_that_it_failed(result.text)
-    ]
-    first = " ".join(errors[0].split())[:160] if errors else ""
-    return ServerUse(calls=len(calls), errors=len(errors), first_error=first, failure=failure)
+        # Of each cell anew: ids of calls are told apart in one conversation alone.
+        events = list(iter_transcript(attempt.path / "transcript.jsonl"))
+        made = {it.call_id: it.tool for it in events if _is_of_server(it)}
+        tools.update(made.values())
+        results += [it for it in events if isinstance(it, ToolResult) and it.call_id in made]
+    return _use_of(results, tools, failure)
+
+
+def _is_of_server(event: object) -> TypeGuard[ToolCall]:
+    return isinstance(event, ToolCall) and event.origin == "server"
+
+
+def _use_of(results: Sequence[ToolResult], tools: Counter[str], failure: str) -> ServerUse:
+    failed = [it.is_error or says_that_it_failed(it.text) for it in results]
+    errors = [it.text for it, is_error in zip(results, failed, strict=True) if is_error]
+    answers = [it.text for it, is_error in zip(results, failed, strict=True) if not is_error]
+    return ServerUse(
+        calls=tools.total(),
+        errors=len(errors),
+        first_error=" ".join(errors[0].split())[:160] if errors else "",
+        failure=failure,
+        empty=sum(map(finds_nothing, answers)),
+        tools=dict(tools.most_common()),
+    )
 
 
 def says_that_it_failed(text: str) -> bool:
@@ -91,7 +112,9 @@ def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
     elif use.none:
         yield _unused(use)
     else:
-        yield f"{use.calls} calls of its tools, {use.errors} errors"
+        yield f"{use.calls} calls of its tools, {use.errors} errors, {use.empty} found nothing"
+        if use.errors:
+            yield f"such as: {use.first_error}"
     if network_attempts:
         yield f"{network_attempts} network attempts were refused: a cell has no network"
 

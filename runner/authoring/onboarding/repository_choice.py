@@ -53,7 +53,7 @@ def other_kind(tried: str) -> LanguageGuess:
     language = "python" if known == "typescript" else "typescript"
     return LanguageGuess(
         language=language,
-        why=f"it shows nothing of one in {_SHOWN.get(known, known.capitalize())}",
+        why=f"no call of ours showed one in {_SHOWN.get(known, known.capitalize())}",
     )
 
 

@@ -3,42 +3,104 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
+from runner.authoring.onboarding.preflight import ServerUse
 from runner.report import tables
-from runner.report.grid import clean
+from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Report
 
 WIDTH = 80
 NOTICES = 2
+NAMES = 5
+"""Tools that a line names."""
+TRIALS = 3
 _LABEL = 30
+Again = Callable[[str], str]
 
 
-def screen(report: Report, tried: OnboardedServer, page: str) -> str:
-    """No line wider than 80 columns but the last: where the whole report is."""
+def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again, page: str) -> str:
+    """No line wider than 80 columns but the last two: what to say next, and where the report is.
+
+    `again`: gives the command that was given, with one option more.
+    """
     # Without a language model the first says it all: the judge ranks nobody either.
     most = NOTICES if report.language_model else 1
-    lines = [line for notice in report.notices[:most] for line in _wrapped(notice)]
+    # The mark says that it screens, on the line of the run.
+    notices = [it for it in report.notices if not it.startswith("SCREENING")]
+    lines = [line for notice in notices[:most] for line in _wrapped(notice)]
     lines.append(f"{report.mark}{tried.server} on {', '.join(report.scenarios)}")
     lines += _wrapped(tables.answer(report))
-    lines += ["", *_rows(report), ""]
+    lines += ["", *_rows(report, use), ""]
+    for arm in report.arms:
+        lines += _wrapped(_ended(arm))
+    lines += _wrapped(_used(use, tried.card.tools))
     lines += _wrapped(_card_line(tried))
     for arm in report.arms:
         for substitute in map(clean, arm.substitutes):
             lines += _wrapped(f"{arm.label} is not as its users have it: {substitute}")
-    lines += ["", *_wrapped(sentence(report, tried.server)), "", "The whole report:", page]
-    return "\n".join(lines)
+    lines += ["", *_wrapped(sentence(report, tried.server, use))]
+    return "\n".join([*lines, f"next: {_next(report, tried.server, use, again)}", page])
+
+
+def _ended(arm: ArmReport) -> str:
+    """Of an arm whose cells did not all end with an answer: how they ended."""
+    unanswered = {kind: n for kind, n in arm.tally.outcomes.items() if kind != "answered"}
+    if not unanswered:
+        return ""
+    cells = f"{arm.tally.planned} cell{'s' if arm.tally.planned > 1 else ''}"
+    return f"{arm.label}, of {cells}: {', '.join(f'{n} {kind}' for kind, n in unanswered.items())}"
+
+
+def _used(use: ServerUse, tools: Sequence[str]) -> str:
+    """`40 calls: 15 errors, 25 found nothing. Used: find ×30, read ×10. Never: list, tree.`"""
+    if not use.calls:
+        return ""
+    called: Counter[str] = Counter()
+    for name, count in use.tools.items():
+        called[_own_name(name, tools)] += count
+    used = [f"{clean(name)} ×{count}" for name, count in called.most_common()]
+    never = [clean(name) for name in tools if name not in called]
+    told = f"{_calls_of(use)}. Used: {listed(used, NAMES)}."
+    if never:
+        told += f" Never: {listed(never, NAMES)}."
+    return f"{told} Such as: {clean(use.first_error)[:80]}" if use.errors else told
+
+
+def _calls_of(use: ServerUse) -> str:
+    calls = f"{use.calls} call{'s' if use.calls > 1 else ''}"
+    errors = f"{use.errors} error{'' if use.errors == 1 else 's'}"
+    return f"{calls}: {errors}, {use.empty} found nothing"
+
+
+def _own_name(known: str, tools: Sequence[str]) -> str:
+    """The server's own name of a tool that a model knows with a prefix."""
+    return next((name for name in tools if known == name or known.endswith(f"__{name}")), known)
+
+
+def _next(report: Report, server: str, use: ServerUse, again: Again) -> str:
+    """The command that says most about what is still open."""
+    if use.calls and use.errors + use.empty == use.calls:
+        return f"fairtrial server tools {server}"
+    if not report.language_model:
+        return again("--model claude-ID")
+    if report.trials < TRIALS:
+        return again(f"--trials {TRIALS}")
+    return again("--save=.")
 
 
 def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def _rows(report: Report) -> Iterator[str]:
+def _rows(report: Report, use: ServerUse) -> Iterator[str]:
     yield f"{'arm':{_LABEL}} fairness  true cites  tokens   sec  calls  errors"
+    alone = sum(arm.adoption is not None for arm in report.arms) == 1
     for arm in report.arms:
-        calls, errors = _calls(arm)
+        # `use` is of all of the server's arms, and knows the errors that were not marked as such.
+        calls, errors = _calls(arm, use if alone else None)
         parts = arm.grounding
         cites = f"{parts.grounded}/{parts.total}"
         row = (
@@ -64,9 +126,11 @@ def _tokens(arm: ArmReport) -> int | None:
     return arm.costs.new_tokens
 
 
-def _calls(arm: ArmReport) -> tuple[str, str]:
+def _calls(arm: ArmReport, use: ServerUse | None) -> tuple[str, str]:
     if arm.adoption is None:
         return "", ""
+    if use is not None:
+        return str(use.calls), str(use.errors)
     return str(arm.adoption.server_calls), str(arm.adoption.server_errors)
 
 
@@ -87,15 +151,15 @@ def _card_line(tried: OnboardedServer) -> str:
     return "; ".join(parts) + "."
 
 
-def sentence(report: Report, server: str) -> str:
+def sentence(report: Report, server: str, use: ServerUse) -> str:
     """What came of it, in words that claim no more than the run can show."""
     arms = {arm.server: arm for arm in report.arms}
     arm, shell = arms.get(server), arms.get("shell")
     if arm is None or shell is None or arm.fairness.score.value is None:
         why = arm.fairness.score.reasons if arm else ()
         return f"{server} has no score: {'; '.join(why) or 'no cell of it was measured'}."
-    calls = arm.adoption.server_calls if arm.adoption else 0
-    errors = arm.adoption.server_errors if arm.adoption else 0
+    calls, errors = use.calls, use.errors
+    short = [kind for kind in arm.tally.outcomes if kind != "answered"]
     if calls and calls == errors:
         return (
             f"Every one of {calls} calls of {server}'s tools was answered with an error, so these "
@@ -113,9 +177,13 @@ def sentence(report: Report, server: str) -> str:
     told += f"; its tools were called {'once' if calls == 1 else f'{calls} times'}"
     if errors:
         told += f", {errors} of them answered with an error"
-    if not report.language_model:
+    if short:
+        told += f". It did not end with an answer ({', '.join(short)}): --full shows where"
+    elif errors + use.empty == calls:
+        told += ". No call found anything, so this shows that it starts, and no more"
+    elif not report.language_model:
         told += ". The offline navigator is no language model, so this shows that the server works "
         told += "in a run, not that it helps: --model NAME asks one"
-    elif report.trials < 3:
+    elif report.trials < TRIALS:
         told += ". One look ranks nobody: --trials 3 or more tells chance from difference"
     return f"{told}."

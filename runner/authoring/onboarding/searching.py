@@ -142,6 +142,8 @@ def _say(log: Log, attempt: StartAttempt) -> None:
     else:
         none = f"none of {count} calls showed the repository ({errors} errors)"
         log(f"  {attempt.launch}: {tools}; {none}")
+        for tool, error in list(attempt.search.errors_of.items())[:1]:
+            log(f"    such as {tool}: {' '.join(error.split())[:160]}")
 
 
 async def _with_private(ground: SearchContext, spec: ServerSpec, way: Launch) -> StartAttempt:

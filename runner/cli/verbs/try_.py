@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,7 +123,7 @@ def run(request: Verb) -> int:
         tell(f"  {remark}")
     tell("5/6 measuring the pairs of cells")
     subject = run_verb.subject_of(whole, own, judge)
-    return running.run(whole, _Trying(**vars(subject), tried=tried), runs)
+    return running.run(whole, _Trying(**vars(subject), tried=tried, said=request), runs)
 
 
 def _preflight(
@@ -162,8 +164,10 @@ class _Trying(run_verb.ScenarioSubject):
     """A run of scenarios that ends with the screen of a try."""
 
     tried: OnboardedServer
+    said: Verb
 
     def report(self, begun: running.Begun) -> int:
+        from runner.authoring.onboarding.preflight import server_use
         from runner.authoring.onboarding.screen import screen as screen_of_try
         from runner.report.report_files import write_report
 
@@ -177,5 +181,30 @@ class _Trying(run_verb.ScenarioSubject):
         elif self.request.full:
             show(screen(built, page, full=True))
         else:
-            show(screen_of_try(built, self.tried, page))
+            use = server_use(begun.store)
+            show(screen_of_try(built, self.tried, use, partial(_again, self.said), page))
         return code_of(begun.store, run)
+
+
+def _again(request: Verb, more: str) -> str:
+    """The same command with more; values that may be secret, and what is long, stand as `…`."""
+    words = ["fairtrial", "try", more]
+    for flag, value in (
+        ("--args", request.args),
+        ("--entry", request.entry),
+        ("--repo", request.repo),
+        ("--commit", request.commit),
+        *(("--scenario", name) for name in request.scenarios),
+    ):
+        if value:
+            words.append(f"{flag}={shlex.quote(value)}")
+    rest = (request.env, request.warm_up, request.canary, request.before, request.scripts)
+    if any(rest) or request.bring or request.http is not None or request.dirty:
+        words.append("…")
+    return " ".join([*words, *_server_words(request.words)])
+
+
+def _server_words(words: Sequence[str]) -> Iterator[str]:
+    if len(words) > 1 and words[0] != "--":
+        yield "--"
+    yield from map(shlex.quote, words)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from runner.agents.models.offline.findings import Finding
 from runner.agents.models.offline.search import Search, ServerCalls
+from runner.grounding.rows import MAX_TEXT_CHARS
 
 SHOWN = 14
 """Uses of the names that an answer lists, in the code and again in the tests."""
+CODE_CHARS = 100
+"""Of a line that is shown."""
+_HALF_A_WORD = re.compile(r"\S{0,100}\Z")
 
 
 def write_answer(search: Search) -> str:
@@ -85,4 +90,8 @@ def _cite(place: Finding) -> str:
 
 def _code(place: Finding) -> str:
     # A backtick of the code would end the code span it is shown in.
-    return place.text.strip().replace("`", "'")[:100]
+    text = place.text.strip().replace("`", "'")
+    if len(text) <= CODE_CHARS and len(place.text) < MAX_TEXT_CHARS:
+        return text
+    # Half of `test_basic.py:1368` is another place, and would count against who showed the whole.
+    return _HALF_A_WORD.sub("", text[:CODE_CHARS])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runner.protocols import ToolSpec
-from runner.servers.example_arguments import choices_said, key_words, said_of_itself
+from runner.servers.example_arguments import choices_said, key_words, said_of_itself, takes_command
 
 ROLES = {
     "definition": frozenset({"definition", "symbol", "symbols", "declaration", "body", "node"}),
@@ -70,6 +70,8 @@ class ToolOperation:
     schema: Mapping[str, Any]
     """Of its arguments; the mode's is fixed."""
     read_only: bool = False
+    destructive: bool = False
+    """It says so itself, and not every tool of its server does."""
 
     @property
     def key(self) -> str:
@@ -91,7 +93,14 @@ class ToolOperation:
     @property
     def may_be_asked(self) -> bool:
         # `search_index` says that it only reads: its name alone would keep it out.
-        return self.read_only or makes_a_view(self.words) or not self.words & AVOID
+        if self.read_only or makes_a_view(self.words):
+            return True
+        return not (self.destructive or self.words & AVOID or self._changes)
+
+    @property
+    def _changes(self) -> bool:
+        """`generate_skill` writes one; a shell that is told to look changes nothing."""
+        return bool(self.words & _CHANGES) and not takes_command(self.schema, self.description)
 
 
 def makes_a_view(words: Collection[str]) -> bool:
@@ -119,7 +128,11 @@ _REQUIRED_MODE_KEYS = _MODE_KEYS | frozenset("mode type kind".split())
 
 def uses_of(tools: Sequence[ToolSpec]) -> list[ToolOperation]:
     """What a server's tools do; the shell is none."""
-    return [use for tool in tools if tool.origin == "server" for use in _uses(tool)]
+    of_server = [tool for tool in tools if tool.origin == "server"]
+    # A framework may say it of every tool, whose author said nothing.
+    if all(tool.destructive for tool in of_server):
+        of_server = [replace(tool, destructive=False) for tool in of_server]
+    return [use for tool in of_server for use in _uses(tool)]
 
 
 def _uses(tool: ToolSpec) -> Iterator[ToolOperation]:
@@ -128,6 +141,7 @@ def _uses(tool: ToolSpec) -> Iterator[ToolOperation]:
         description=said_of_itself(tool.name.split("__")[-1], tool.description),
         schema=tool.input_schema,
         read_only=tool.read_only,
+        destructive=tool.destructive,
     )
     key, modes = _modes(tool.input_schema)
     for mode in modes:

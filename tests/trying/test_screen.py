@@ -1,0 +1,109 @@
+"""The screen of a try says how cells ended, what the calls were worth, and what is next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from runner.authoring.onboarding.onboarding_state import OnboardedServer
+from runner.authoring.onboarding.preflight import ServerUse
+from runner.authoring.onboarding.screen import screen
+from runner.records import OutcomeKind, ServerCard
+from runner.report.build_report import build_report
+from runner.report.records import Report
+from tests.report.loaded import catalog, cell, loaded, measured, result
+
+CARD = ServerCard(
+    name="codegraph",
+    version="1",
+    licence="MIT",
+    server_info="x 1",
+    protocol="2025-11-25",
+    tools=("find", "read", "pack"),
+    schema_chars=400,
+    schema_tokens=100,
+    instructions_chars=0,
+    initialize_sec=0.1,
+    warm_up_sec=0.0,
+    ready_sec=0.1,
+    answer_sec=0.1,
+    peak_memory_mb=None,
+    state_mb=None,
+    install_mb=1.0,
+    install_digest="a" * 64,
+    files_written=0,
+    paths_written=(),
+    network_attempts=0,
+    stray_lines=0,
+    stray=(),
+    line_base=1,
+    line_base_measured=None,
+    repository="alpha",
+    canary_passed=True,
+    canary_tries=3,
+    canary_passes=3,
+    canary_wanted="def",
+    canary_text="def",
+)
+
+
+def use(calls: int, errors: int, empty: int) -> ServerUse:
+    return ServerUse(
+        calls=calls,
+        errors=errors,
+        empty=empty,
+        first_error='{"error": "no index"}' if errors else "",
+        failure="",
+        tools={"mcp__codegraph__find": calls - 1, "read": 1},
+    )
+
+
+def report(kind: OutcomeKind = "answered") -> Report:
+    with_server = cell("alpha", "codegraph", model="offline")
+    ended = replace(measured(with_server, 0.6), result=result(with_server, kind))
+    run = loaded([measured(cell("alpha", model="offline"), 0.5), ended])
+    return build_report(run, *catalog(run))
+
+
+def shown(of: Report, used: ServerUse) -> str:
+    tried = OnboardedServer(
+        folder=Path(),
+        server="codegraph",
+        scenario="alpha",
+        card=CARD,
+        guesses=(),
+        writing_tools=(),
+        wall_sec=1.0,
+    )
+    text = screen(of, tried, used, lambda more: f"fairtrial try {more} npm:codegraph", "r.html")
+    assert max(map(len, text.splitlines()[:-2])) <= 80
+    return " ".join(text.split())
+
+
+def test_an_arm_that_ran_out_of_tokens_is_said_to_and_does_not_work_in_a_run() -> None:
+    text = shown(report("out_of_tokens"), use(4, 0, 0))
+    assert "codegraph, of 1 cell: 1 out_of_tokens" in text
+    assert "did not end with an answer (out_of_tokens)" in text
+    assert "works in a run" not in text
+    assert "out_of_tokens" not in shown(report(), use(4, 0, 0))
+
+
+def test_calls_that_found_nothing_and_errors_nobody_marked_are_counted_and_one_is_shown() -> None:
+    text = shown(report(), use(40, 15, 24))
+    assert "40 calls: 15 errors, 24 found nothing" in text
+    assert '{"error": "no index"}' in text
+    assert "Used: find ×39, read ×1. Never: pack." in text
+
+
+def test_a_server_whose_calls_found_nothing_is_not_said_to_work() -> None:
+    text = shown(report(), use(4, 1, 3))
+    assert "No call found anything" in text
+    assert "works in a run" not in text
+    assert "next: fairtrial server tools codegraph" in text
+
+
+def test_the_screen_ends_in_the_next_command_and_says_that_it_screens_once() -> None:
+    text = shown(report(), use(4, 0, 0))
+    assert "works in a run" in text
+    assert "next: fairtrial try --model claude-ID npm:codegraph" in text
+    assert text.count("SCREENING") == 1
