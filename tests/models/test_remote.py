@@ -350,6 +350,35 @@ def test_a_request_that_the_api_rejects_is_one_cells_failure(provided: Provided)
     assert address not in str(raised.value)
 
 
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_a_key_that_is_echoed_as_an_errors_type_is_hidden(provided: Provided, status: int) -> None:
+    provided.double.fail(status, times=None, code=KEY, message="no", retry_after=SOON_SEC)
+    with pytest.raises(ProviderError) as raised:
+        turn_of(provided.open())
+    assert KEY not in str(raised.value)
+    assert str(status) in str(raised.value)
+
+
+def test_a_key_that_is_echoed_as_a_finish_reason_is_hidden(llmock: LLMock) -> None:
+    llmock.add(Reply(text="Hm.", finish_reason=KEY))
+    with pytest.raises(ProviderError, match="unknown finish reason") as raised:
+        turn_of(open_model("openai:m", settings_for("openai", llmock.base_url("openai"))))
+    assert KEY not in str(raised.value)
+
+
+def test_a_key_in_a_models_own_text_and_calls_is_hidden_before_anything_is_written(
+    provided: Provided, hold: Hold
+) -> None:
+    provided.double.add(Reply(text=f"I am {KEY}.", tool_calls=(shell(f"echo {KEY}"),)))
+    provided.double.reply(f"It is {KEY.upper()}, and sk-learn is a library.")
+    held = hold(provided.open())
+    assert held.outcome.kind == "answered"
+    assert KEY not in repr(held.events) and KEY.upper() not in repr(held.events)
+    (call,) = held.only(CallEvent)
+    assert call.arguments == {"command": "echo [hidden]"}
+    assert held.only(Prose)[-1].text == "It is [hidden], and sk-learn is a library."
+
+
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
 @pytest.mark.parametrize("status", [200, 301, 400, 404, 405])
 def test_an_address_that_is_no_api_is_said_to_be_none(api: str, status: int) -> None:

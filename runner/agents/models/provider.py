@@ -241,6 +241,10 @@ class Provider:
             return ProviderError(said)
         return self._refused(said, "is the model's name right, and is it one your key may use?")
 
+    def without_secrets(self, error: ProviderError) -> ProviderError:
+        """The same failure, told without the key and the address."""
+        return type(error)(self.endpoint.hide(error.what), where=error.where, hint=error.hint)
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Raises PassingFault where what is read has another form than this API's."""
