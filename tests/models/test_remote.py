@@ -278,13 +278,32 @@ def test_a_slow_stream_that_goes_on_is_waited_for(provided: Provided) -> None:
     assert (turn.text[-10:], turn.retries) == ("to an end.", 0)
 
 
-def test_nobody_listening_is_the_providers_failure(provided: Provided) -> None:
+@pytest.mark.parametrize("host", ["", "nowhere.invalid"])
+def test_an_address_where_nobody_listens_ends_the_run_at_once_and_names_its_variable(
+    provided: Provided, host: str
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://{host or '127.0.0.1'}:{unused.getsockname()[1]}"
+        settings = replace(settings_for(provided.api, url), first_wait_sec=PATIENCE_SEC)
+        with pytest.raises(ProviderRefused, match="nothing answers at the address") as raised:
+            turn_of(open_model(f"{provided.api}:m", settings))
+    assert f"check {provided.api.upper()}_BASE_URL" in raised.value.hint
+    assert url not in str(raised.value)
+
+
+def test_nobody_listening_where_somebody_answered_before_is_one_cells_failure(
+    provided: Provided,
+) -> None:
+    provided.double.reply("Hello.")
+    assert turn_of(provided.open()).text == "Hello."
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        model = open_model(f"{provided.api}:m", settings_for(provided.api, url))
+        gone = replace(settings_for(provided.api, url), slots=provided.settings.slots)
         with pytest.raises(ProviderError, match=r"the connection failed.*4 attempts") as raised:
-            turn_of(model)
+            turn_of(open_model(f"{provided.api}:m", gone))
+    assert not isinstance(raised.value, ProviderRefused)
     assert url not in str(raised.value)
 
 

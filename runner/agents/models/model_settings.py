@@ -106,12 +106,20 @@ class ApiSlots:
     _of: dict[str, asyncio.Semaphore] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
+    _answered: set[str] = field(default_factory=set, init=False, compare=False, repr=False)
 
     def of(self, provider: str) -> AbstractAsyncContextManager[object]:
         """A place among the provider's requests, waited for in turn."""
         if self.limit is None:
             return nullcontext()
         return self._of.setdefault(provider, asyncio.Semaphore(self.limit))
+
+    def note_answer(self, provider: str) -> None:
+        self._answered.add(provider)
+
+    def has_answered(self, provider: str) -> bool:
+        """In this process: what did cannot have a wrong address."""
+        return provider in self._answered
 
     def __reduce__(self) -> tuple[type[ApiSlots], tuple[int | None]]:
         # Its semaphores belong to this process's event loop.

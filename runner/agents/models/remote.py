@@ -53,8 +53,8 @@ class RemoteModel(ABC):
     """What a failed attempt raises: the SDK's own errors, and STREAM_ERRORS."""
 
     def __init__(self, name: str, provider: Provider, settings: ModelSettings) -> None:
-        """Raises FairtrialError if there is no key."""
-        provider.require_key()
+        """Raises FairtrialError for a key or an address that is none."""
+        provider.require_usable()
         self.name = name
         self.model = name.partition(":")[2]
         self.provider = provider
@@ -194,9 +194,11 @@ class RemoteModel(ABC):
 
         async def ask() -> Turn:
             try:
-                return await attempt()
+                turn = await attempt()
             except self.errors as error:
-                raise self.meaning_of(error) from error
+                raise self._wrong_address(error) or self.meaning_of(error) from error
+            self.settings.slots.note_answer(self.provider.title)
+            return turn
 
         try:
             turn = await answered(ask, self.settings, self.provider.title)
@@ -207,6 +209,12 @@ class RemoteModel(ABC):
             # Whatever part of it a provider wrote: a type, a stop reason, a field's name.
             raise self.provider.without_secrets(error) from error
         return self._with_notes(_without_key(turn, self.provider.endpoint))
+
+    def _wrong_address(self, error: Exception) -> Exception | None:
+        # One that has answered before is away for a moment: that passes, or ends this cell alone.
+        if self.settings.slots.has_answered(self.provider.title):
+            return None
+        return self.provider.wrong_address(error)
 
     def note(self, *notes: str) -> None:
         """For the record, each once in a cell."""
