@@ -16,6 +16,7 @@ from tests.anchors.test_gated import CORE_RUBRIC, fairtrial, finished_run, shop
 
 __all__ = ["shop"]
 STATEMENT = "done.intoto.json"
+FORMS = ("report.json", "report.md", "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_a_statement_names_files_by_their_digest(
     cell = run.plan().cells[0].id
     names = {f"cells/{cell}/attempt-1/{name}" for name in ("result.json", "transcript.jsonl")}
     names.add(f"cells/{cell}/scorecard.json")
-    assert set(found) == {"plan.json", "report.json", *names}
+    assert set(found) == {"plan.json", *FORMS, *names}
     for name, digest in found.items():
         assert hashlib.sha256((run.folder / name).read_bytes()).hexdigest() == digest
     predicate = said["predicate"]
@@ -136,7 +137,17 @@ def test_an_edited_transcript_is_named_with_the_figures_it_moves(
     assert "arms[0].fairness.score.value" in found
 
 
-@pytest.mark.parametrize("name", ["transcript.jsonl", "report.json"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_better_figure_on_one_page_of_the_report_is_named(
+    with_shop: Tree, statement: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = elsewhere(with_shop, statement)
+    path = other.root / "published" / form
+    path.write_text(path.read_text().replace("0.", "0.9"))
+    assert differing(other, capsys) == [form]
+
+
+@pytest.mark.parametrize("name", ["transcript.jsonl", *FORMS])
 def test_a_missing_file_is_named(
     with_shop: Tree, statement: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,11 +220,12 @@ def test_other_code_for_a_figure_is_named(
 # --- refused -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("form", FORMS)
 def test_a_report_that_its_transcripts_do_not_give_is_not_attested(
-    with_shop: Tree, run: RunStore, capsys: pytest.CaptureFixture[str]
+    with_shop: Tree, run: RunStore, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = run.folder / "report.json"
-    path.write_text(path.read_text().replace('"ungated": false', '"ungated": true'))
+    path = run.folder / form
+    path.write_text(path.read_text().replace("0", "1"))
     assert fairtrial(with_shop, "attest", "done") == 1
     assert "is not what the transcripts give today" in capsys.readouterr().err
 

@@ -507,7 +507,47 @@ def test_no_engine_says_how_to_get_one_and_is_not_our_bug(template: Checkout) ->
     done = template.said("run", "--scenario", "small", "--ungated", **NO_ENGINE)
     refusal = refused(done)
     assert "no Docker Engine answers" in refusal
-    assert "hint: start Docker" in refusal
+    assert "DOCKER_HOST" in refusal and "start the engine" in refusal
+
+
+@pytest.mark.parametrize("host", ["foo://bar", "tcp://", "tcp://127.0.0.1:1", "ssh://nowhere"])
+def test_an_address_of_no_engine_is_said_to_be_dockers_variable(
+    template: Checkout, host: str
+) -> None:
+    words = ("run", "--scenario", "small", "--ungated")
+    refusal = refused(template.said(*words, DOCKER_HOST=host))
+    assert "DOCKER_HOST: no Docker Engine answers" in refusal
+
+
+@pytest.mark.parametrize("verb", [("run",), ("toolbench", "run", "x"), ("try", "x")])
+def test_more_trials_than_a_plan_can_hold_are_refused_as_words(
+    template: Checkout, verb: tuple[str, ...]
+) -> None:
+    done = template.said(*verb, "--trials", "99999999999", "--dry-run")
+    assert done.returncode == 2, done.stderr
+    assert "more than 10,000" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ANTHROPIC_API_KEY", "sk-ant-0123456789\n"),
+        ("ANTHROPIC_API_KEY", "sk-ant-0123\r\n456789"),
+        ("ANTHROPIC_API_KEY", "sk-ant-“0123456789”"),
+        ("ANTHROPIC_BASE_URL", "gateway.example"),
+        ("ANTHROPIC_BASE_URL", "https://"),
+        ("ANTHROPIC_BASE_URL", "https://gateway.example:port"),
+        ("ANTHROPIC_BASE_URL", "https://gateway.example\n"),
+    ],
+)
+def test_a_key_or_address_that_nothing_can_be_sent_with_is_named_before_anything_is_begun(
+    template: Checkout, variable: str, value: str
+) -> None:
+    environ = {"ANTHROPIC_API_KEY": "sk-ant-0123456789", **NO_ENGINE, variable: value}
+    words = ("run", "--scenario", "small", "--ungated", "--model", "claude-x")
+    refusal = refused(template.said(*words, **environ))
+    assert f"error: {variable} " in refusal
+    assert value.strip() not in refusal
 
 
 # --- other verbs --------------------------------------------------------------------------------

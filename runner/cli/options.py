@@ -27,6 +27,8 @@ GatePolicy = Literal["require", "skip", "prefer"]
 `prefer`: go behind the gate if it is open; if not, go on and mark the result."""
 AGENT = "tool_calling"
 TURN_TOKENS = 8192
+MOST_TRIALS = 10_000
+"""Every cell of a plan is in memory; this many take years."""
 CONTEXT_TOKENS = 16_384
 MODEL_HELP = (
     "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH (default: offline)"
@@ -144,6 +146,13 @@ def at_least_one(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def trials(text: str) -> int:
+    number = at_least_one(text)
+    if number > MOST_TRIALS:
+        raise argparse.ArgumentTypeError(f"{text} trials are more than {MOST_TRIALS:,}")
+    return number
 
 
 def whole_number(text: str) -> int:

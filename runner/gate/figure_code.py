@@ -30,10 +30,9 @@ NO_PART_IN_FIGURES = frozenset(
         "Plan",
         "ServerSpec",
         "Toolbox",
-        # They open what is asked for, and keep what was made, under the digest of its makers.
+        # They open what is asked for.
         "Catalog",
         "Checkout",
-        "KeptScores",
         "Repository",
     }
 )

@@ -26,11 +26,10 @@ from runner.records.attestation import (
 )
 from runner.records.run_store import JUDGING, SCORECARD, RunStore
 from runner.report.records import Report
-from runner.report.report_files import render_json
+from runner.report.report_files import FORMATS
 from runner.support.errors import FairtrialError
 from runner.support.tree_digest import digest_of_file
 
-REPORT = "report.json"
 LOCKS = ("anchors.lock", "images.lock", "repos.lock", "requirements.txt")
 DECIDING = ("numpy", "scipy", "tree-sitter")
 """Beginnings of the names of packages whose version can move a figure."""
@@ -52,14 +51,8 @@ class AttestationMismatch:
 
 
 def statement_of(root: Path, store: RunStore, report: Report) -> Statement:
-    """Of a run whose report.json is this report. Raises FairtrialError if it is another."""
-    path = store.folder / REPORT
-    if not path.is_file() or path.read_text(encoding="utf-8") != render_json(report):
-        raise FairtrialError(
-            "is not what the transcripts give today",
-            where=str(path),
-            hint=f"`fairtrial report {store.folder.name}` writes it anew",
-        )
+    """Of a run whose report's files are all of this report. Raises FairtrialError if one is not."""
+    _require_files(store, report)
     if report.contradictions:
         raise FairtrialError(
             f"{len(report.contradictions)} times a file says something else than its evidence",
@@ -77,6 +70,18 @@ def statement_of(root: Path, store: RunStore, report: Report) -> Statement:
     )
 
 
+def _require_files(store: RunStore, report: Report) -> None:
+    # A page that says more than report.json is what most readers see.
+    for name, render in FORMATS.items():
+        path = store.folder / name
+        if not path.is_file() or path.read_bytes() != render(report).encode():
+            raise FairtrialError(
+                "is not what the transcripts give today",
+                where=str(path),
+                hint=f"`fairtrial report {store.folder.name}` writes it anew",
+            )
+
+
 def _attested(root: Path, report: Report) -> Attested:
     return Attested(
         run=report.run,
@@ -91,8 +96,8 @@ def _attested(root: Path, report: Report) -> Attested:
 
 
 def _files(store: RunStore) -> dict[str, str]:
-    """Plan, report, verdicts, and each ended attempt's transcript and result: name -> SHA256."""
-    paths = [store.folder / name for name in ("plan.json", JUDGING, REPORT)]
+    """Plan, every form of the report, verdicts, each ended attempt's files: name -> SHA256."""
+    paths = [store.folder / name for name in ("plan.json", JUDGING, *FORMATS)]
     # What a model said of an answer is evidence, too: it is not asked again.
     paths += store.judged.rglob("*.json")
     for cell in store.plan().cells:

@@ -326,7 +326,7 @@ def fairness(report: Report) -> Table:
         FAIRNESS_TITLES[report.standing],
         list(_fairness_columns(notes)),
         _rows(report),
-        notes=[f"{formula(FAIRNESS)}; means over scenarios."],
+        notes=[f"{formula(FAIRNESS)}; means over {_clusters(report)}."],
         numbered=notes,
     )
     return replace(plain, bars=tuple(_bars(report)))
@@ -400,6 +400,10 @@ def deltas(report: Report) -> Table:
     return table(
         title, DELTA, report.arms, notes=[*_about_clusters(report), *_about_margin(report)]
     )
+
+
+def _clusters(report: Report) -> str:
+    return "repositories" if report.sampled.cluster == "repository" else "groups of questions"
 
 
 def _about_clusters(report: Report) -> Iterator[str]:

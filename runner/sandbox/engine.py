@@ -51,6 +51,9 @@ def connect(url: str | None = None) -> Engine:
     except (docker.errors.DockerException, OSError) as error:
         if engine is not None:
             engine.close()
+        if url:
+            hint = "it is where DOCKER_HOST says: mend or unset it, or start the engine there"
+            raise EngineError("no Docker Engine answers", where="DOCKER_HOST", hint=hint) from error
         hint = "start Docker; in a checkout, on Debian and Ubuntu, `./justw` installs and starts it"
         raise EngineError("no Docker Engine answers", hint=hint) from error
     return engine

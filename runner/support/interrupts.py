@@ -6,6 +6,7 @@ nothing, so that whatever tidies up is left to do so.
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -44,8 +45,19 @@ def heeded() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if _STATE.stopping:
+            # The process ends now, which takes a while: with the handlers of before, a second
+            # signal would kill it, and its exit code would not say 130.
+            atexit.register(_ignore, tuple(before))
+        else:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _ignore(numbers: tuple[signal.Signals, ...]) -> None:
+    # The interpreter's own end gives up handlers of ours, and leaves this one.
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _take(_number: int, _frame: FrameType | None) -> None:

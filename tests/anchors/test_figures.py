@@ -12,7 +12,7 @@ import pytest
 
 from runner.gate.chain import read_chain
 from runner.gate.changes import scoring_drifts
-from runner.gate.figure_code import code_in_use
+from runner.gate.figure_code import NO_PART_IN_FIGURES, code_in_use
 from runner.support import code_digest
 from runner.support.errors import Drift
 from tests.anchors.material import Tree, accept, locked, verify
@@ -25,6 +25,9 @@ MUST = {
     "FAIRNESS",
     "ADOPTION",
     "RunStore",
+    "ScenarioEvidence",
+    "ScoreCache",
+    "open_score_cache",
     "correlate",
     "efficiency",
     "extract",
@@ -87,6 +90,13 @@ def mutated(source: str, name: str) -> str:
 
 def drifts(checkout: Tree) -> list[Drift]:
     return list(scoring_drifts(read_chain(checkout.root)[-1]))
+
+
+def test_every_name_that_is_left_out_is_a_definition_of_ours() -> None:
+    """One that was renamed would leave out whatever takes its name later."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in RUNNER.rglob("*.py"))
+    for name in NO_PART_IN_FIGURES:
+        assert re.search(rf"^(?:class )?{name}\b(?:\(|:)", text, re.M), name
 
 
 def test_the_lock_holds_what_makes_a_figure() -> None:

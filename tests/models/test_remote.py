@@ -278,13 +278,32 @@ def test_a_slow_stream_that_goes_on_is_waited_for(provided: Provided) -> None:
     assert (turn.text[-10:], turn.retries) == ("to an end.", 0)
 
 
-def test_nobody_listening_is_the_providers_failure(provided: Provided) -> None:
+@pytest.mark.parametrize("host", ["", "nowhere.invalid"])
+def test_an_address_where_nobody_listens_ends_the_run_at_once_and_names_its_variable(
+    provided: Provided, host: str
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://{host or '127.0.0.1'}:{unused.getsockname()[1]}"
+        settings = replace(settings_for(provided.api, url), first_wait_sec=PATIENCE_SEC)
+        with pytest.raises(ProviderRefused, match="nothing answers at the address") as raised:
+            turn_of(open_model(f"{provided.api}:m", settings))
+    assert f"check {provided.api.upper()}_BASE_URL" in raised.value.hint
+    assert url not in str(raised.value)
+
+
+def test_nobody_listening_where_somebody_answered_before_is_one_cells_failure(
+    provided: Provided,
+) -> None:
+    provided.double.reply("Hello.")
+    assert turn_of(provided.open()).text == "Hello."
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        model = open_model(f"{provided.api}:m", settings_for(provided.api, url))
+        gone = replace(settings_for(provided.api, url), slots=provided.settings.slots)
         with pytest.raises(ProviderError, match=r"the connection failed.*4 attempts") as raised:
-            turn_of(model)
+            turn_of(open_model(f"{provided.api}:m", gone))
+    assert not isinstance(raised.value, ProviderRefused)
     assert url not in str(raised.value)
 
 
@@ -348,6 +367,35 @@ def test_a_request_that_the_api_rejects_is_one_cells_failure(provided: Provided)
     address = provided.double.url.partition("//")[2]
     assert KEY not in str(raised.value)
     assert address not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_a_key_that_is_echoed_as_an_errors_type_is_hidden(provided: Provided, status: int) -> None:
+    provided.double.fail(status, times=None, code=KEY, message="no", retry_after=SOON_SEC)
+    with pytest.raises(ProviderError) as raised:
+        turn_of(provided.open())
+    assert KEY not in str(raised.value)
+    assert str(status) in str(raised.value)
+
+
+def test_a_key_that_is_echoed_as_a_finish_reason_is_hidden(llmock: LLMock) -> None:
+    llmock.add(Reply(text="Hm.", finish_reason=KEY))
+    with pytest.raises(ProviderError, match="unknown finish reason") as raised:
+        turn_of(open_model("openai:m", settings_for("openai", llmock.base_url("openai"))))
+    assert KEY not in str(raised.value)
+
+
+def test_a_key_in_a_models_own_text_and_calls_is_hidden_before_anything_is_written(
+    provided: Provided, hold: Hold
+) -> None:
+    provided.double.add(Reply(text=f"I am {KEY}.", tool_calls=(shell(f"echo {KEY}"),)))
+    provided.double.reply(f"It is {KEY.upper()}, and sk-learn is a library.")
+    held = hold(provided.open())
+    assert held.outcome.kind == "answered"
+    assert KEY not in repr(held.events) and KEY.upper() not in repr(held.events)
+    (call,) = held.only(CallEvent)
+    assert call.arguments == {"command": "echo [hidden]"}
+    assert held.only(Prose)[-1].text == "It is [hidden], and sk-learn is a library."
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -69,3 +71,43 @@ def test_a_providers_message_is_shown_without_what_it_quotes() -> None:
     for secret in (KEY, "sk-ab", "password", "gateway"):
         assert secret not in hidden
     assert Endpoint().hide("nothing to hide") == "nothing to hide"
+
+
+def in_base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "upper-case": str.upper,
+    "base64": in_base64,
+    "base64 behind a name": lambda key: in_base64(f"user:{key}, and more"),
+    "base64 behind one byte": lambda key: in_base64(f"a{key}"),
+    "base64 for addresses": lambda key: base64.urlsafe_b64encode(key.encode()).decode(),
+    "hexadecimal": lambda key: key.encode().hex(),
+    "masked": lambda key: f"{key[:6]}********{key[-4:]}",
+    "masked by dots": lambda key: f"{key[:6]}...{key[-4:]}",
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("key", [KEY, "AIzaVery-Secret_0123456789"])
+def test_a_key_is_hidden_however_it_is_spelt(key: str, spelling: str) -> None:
+    spelt = SPELLINGS[spelling](key)
+    endpoint = Endpoint(key=key)
+    for hidden in (endpoint.hide(f"says {spelt}!"), endpoint.hide_key(f"says {spelt}!")):
+        assert HIDDEN in hidden
+        assert spelt[4:-4] not in hidden and "6789" not in hidden
+
+
+@pytest.mark.parametrize("masked", ["AIza****", "****6789", "AIzaV…"])
+def test_one_end_of_a_masked_key_is_hidden_in_a_providers_message(masked: str) -> None:
+    hidden = Endpoint(key="AIzaVery-Secret_0123456789").hide(f"wrong key {masked}")
+    assert "AIza" not in hidden and "6789" not in hidden
+
+
+def test_a_key_that_is_a_plain_word_leaves_the_words_around_it() -> None:
+    endpoint = Endpoint(key="none", url="http://localhost:8080/v1")
+    assert endpoint.hide("nonesuch model for none") == f"nonesuch model for {HIDDEN}"
+    answer = "none of sk-learn's tests asks localhost"
+    assert endpoint.hide_key(answer) == Endpoint(key=KEY).hide_key(answer) == answer

@@ -99,7 +99,7 @@ def test_a_new_part_is_a_column_in_every_form_of_a_report() -> None:
         words = " ".join(text.split())  # a terminal wraps the formula
         assert brevity_heading in words and patience_heading in words
         assert "0.321" in words and "0.123" in words
-        assert "+ 0.25 brevity; means over scenarios." in words
+        assert "+ 0.25 brevity; means over groups of questions." in words
         assert "+ 0.50 patience. The shell arm" in words
 
 

@@ -115,8 +115,11 @@ class LocalProvider(Provider):
     def place(self) -> str:
         return self.answering
 
-    def require_key(self) -> None:
+    def require_usable(self) -> None:
         """It makes its own."""
+
+    def wrong_address(self, error: Exception) -> None:
+        """Its address is ours; see `meaning_of`."""
 
     def meaning_of(self, error: Exception) -> Exception:
         if isinstance(error.__cause__, httpx2.ConnectError):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 from tenacity import (
@@ -149,6 +150,7 @@ async def before(deadline: float, events: AsyncIterator[E]) -> AsyncIterator[E]:
 UNREADABLE = (JSONDecodeError, UnicodeDecodeError, RecursionError)
 """What an SDK lets through of a chunk: no JSON, no UTF-8, thousands of levels."""
 
+_UNREACHED = (httpx2.ConnectError, httpx2.ConnectTimeout)
 _PASSING_STATUS = frozenset({408, 409, 425, 429})
 _PASSING_TYPES = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 _OVERFLOW = re.compile(
@@ -183,8 +185,21 @@ class Provider:
         """Digest of where it answers, for the identity of what does."""
         return self.endpoint.digest
 
-    def require_key(self) -> None:
-        """Raises FairtrialError without a key, except for a server of the user's own."""
+    def require_usable(self) -> None:
+        """Raises FairtrialError for a key or an address that no request can be made with.
+
+        No key at all will do for a server of the user's own.
+        """
+        key, url = self.endpoint.key, self.endpoint.url
+        if not (key.isascii() and key.isprintable()) or key != key.strip():
+            raise FairtrialError(
+                f"{self.key_variable} holds a line break, a space at an end, or a letter that "
+                "no key has",
+                hint="set it again, to the key alone",
+            )
+        if url and not _is_address(url):
+            hint = f"set {self.url_variable} to http:// or https://, a host, and perhaps a path"
+            raise FairtrialError(f"{self.url_variable} is no address", hint=hint)
         if not self.endpoint.key and not self.endpoint.url:
             raise FairtrialError(
                 f"{self.title} needs a key, and {self.key_variable} is not set",
@@ -215,6 +230,14 @@ class Provider:
             return ContextOverflow(self._said(status, kind, message))
         return self._wrong_request(response, kind, message)
 
+    def wrong_address(self, error: Exception) -> ProviderRefused | None:
+        """What to raise where nothing listens at an address of the user's own; else None."""
+        cause = error.__cause__ or error
+        if not self.endpoint.url or not isinstance(cause, _UNREACHED):
+            return None
+        what = f"nothing answers at the address ({type(cause).__name__})"
+        return self._refused(what, f"check {self.url_variable}")
+
     def _without_status(self, error: Exception) -> Exception:
         """Errors between two chunks of a stream, and those that never reached a server."""
         kind, message = _details(error)
@@ -240,6 +263,10 @@ class Provider:
         if status != 404:
             return ProviderError(said)
         return self._refused(said, "is the model's name right, and is it one your key may use?")
+
+    def without_secrets(self, error: ProviderError) -> ProviderError:
+        """The same failure, told without the key and the address."""
+        return type(error)(self.endpoint.hide(error.what), where=error.where, hint=error.hint)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -273,6 +300,17 @@ class Provider:
 
     def _shown(self, message: str) -> str:
         return self.endpoint.hide(message)[:SHOWN_CHARS]
+
+
+def _is_address(url: str) -> bool:
+    try:
+        place = urlsplit(url)
+        place.port  # noqa: B018 - raises for what is no number
+    except ValueError:
+        return False
+    if not url.isprintable() or " " in url:
+        return False
+    return place.scheme in ("http", "https") and bool(place.hostname)
 
 
 def _colon(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import httpx2
 
-from runner.agents.models.model_settings import ModelSettings
+from runner.agents.models.model_settings import Endpoint, ModelSettings
 from runner.agents.models.provider import (
     UNREADABLE,
     ContextOverflow,
@@ -22,6 +22,7 @@ from runner.agents.models.provider import (
 from runner.agents.models.wire import FittedTools, fit
 from runner.protocols import Message, ToolSpec, Turn
 from runner.records import digest_of
+from runner.support.errors import ProviderError
 
 STREAM_ERRORS = (httpx2.TransportError, httpx2.DecodingError, *UNREADABLE)
 """What SDKs let through of a broken stream without making it their own error."""
@@ -52,8 +53,8 @@ class RemoteModel(ABC):
     """What a failed attempt raises: the SDK's own errors, and STREAM_ERRORS."""
 
     def __init__(self, name: str, provider: Provider, settings: ModelSettings) -> None:
-        """Raises FairtrialError if there is no key."""
-        provider.require_key()
+        """Raises FairtrialError for a key or an address that is none."""
+        provider.require_usable()
         self.name = name
         self.model = name.partition(":")[2]
         self.provider = provider
@@ -193,16 +194,27 @@ class RemoteModel(ABC):
 
         async def ask() -> Turn:
             try:
-                return await attempt()
+                turn = await attempt()
             except self.errors as error:
-                raise self.meaning_of(error) from error
+                raise self._wrong_address(error) or self.meaning_of(error) from error
+            self.settings.slots.note_answer(self.provider.title)
+            return turn
 
         try:
             turn = await answered(ask, self.settings, self.provider.title)
         except ContextOverflow as overflow:
-            self.note(str(overflow))
+            self.note(self.provider.endpoint.hide(str(overflow)))
             turn = Turn(text="", calls=(), stop="context_full", input_tokens=0, output_tokens=0)
-        return self._with_notes(turn)
+        except ProviderError as error:
+            # Whatever part of it a provider wrote: a type, a stop reason, a field's name.
+            raise self.provider.without_secrets(error) from error
+        return self._with_notes(_without_key(turn, self.provider.endpoint))
+
+    def _wrong_address(self, error: Exception) -> Exception | None:
+        # One that has answered before is away for a moment: that passes, or ends this cell alone.
+        if self.settings.slots.has_answered(self.provider.title):
+            return None
+        return self.provider.wrong_address(error)
 
     def note(self, *notes: str) -> None:
         """For the record, each once in a cell."""
@@ -213,6 +225,34 @@ class RemoteModel(ABC):
         fresh = tuple(note for note, told in self._notes.items() if not told)
         self._notes = dict.fromkeys(self._notes, True)
         return replace(turn, notes=fresh)
+
+
+def _without_key(turn: Turn, endpoint: Endpoint) -> Turn:
+    """As it is written and acted upon. Not `raw`: a provider wants its own blocks unchanged.
+
+    Raises ProviderError where the key is in a call's id, by which its result is given back.
+    """
+    hide = endpoint.hide_key
+    calls = []
+    for call in turn.calls:
+        if hide(call.id) != call.id:
+            raise ProviderError("a call's id holds the key of the provider")
+        arguments = _hidden_in(call.arguments, hide)
+        tool, problem = hide(call.tool), hide(call.problem)
+        calls.append(replace(call, tool=tool, arguments=arguments, problem=problem))
+    text, thinking, served_by = hide(turn.text), hide(turn.thinking), hide(turn.served_by)
+    return replace(turn, text=text, thinking=thinking, served_by=served_by, calls=tuple(calls))
+
+
+def _hidden_in(value: Any, hide: Callable[[str], str]) -> Any:
+    """The same JSON with every text of it, keys too, passed through `hide`."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, dict):
+        return {hide(key): _hidden_in(item, hide) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_hidden_in(item, hide) for item in value]
+    return value
 
 
 def _require_form(turn: Turn) -> None:

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.agents import system_prompt
 from runner.agents.models import open_model
 from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell
+from runner.benchmarks.scenarios.scenario_evidence import ScenarioEvidence
 from runner.benchmarks.without_scorecard import spending_input
 from runner.catalog.catalog import can_be_measured, questions_digest
-from runner.protocols import Judge
-from runner.records import (
-    Cell,
-    CellResult,
-    Fingerprint,
-    Outcome,
-    Scorecard,
-    digest_of,
-)
-from runner.records.transcript_files import iter_transcript
+from runner.records import Cell, Outcome, digest_of
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.container import confinement
-from runner.scoring import rules_digest, score_cell
 
 if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
     from runner.runs.attempt import Attempt
 
 
-class ScenarioBenchmark:
+class ScenarioBenchmark(ScenarioEvidence):
     """runs.benchmark.Benchmark."""
 
     def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
@@ -69,66 +58,6 @@ class ScenarioBenchmark:
     async def run(self, attempt: Attempt) -> Outcome:
         """A container, the arm's server in it, and the agent's conversation."""
         return await run_scenario_cell(attempt)
-
-    def differing(
-        self, cell: Cell, result: CellResult, checkout: Checkout
-    ) -> dict[str, tuple[str, str]]:
-        """runs.benchmark.Benchmark."""
-        found = _fingerprinted(cell, result.fingerprint)
-        loaded = checkout.catalog.scenarios.get(cell.scenario)
-        if loaded is None:
-            return {**found, "cell.scenario": (cell.scenario, "not in the catalog")}
-        asked = cell.inputs.get("scenario", "")
-        found["cell.inputs.scenario"] = (asked, questions_digest(loaded.scenario))
-        commit = cell.inputs.get("commit", "")
-        found["cell.inputs.commit"] = (commit, checkout.repository(loaded).commit)
-        return found
-
-    def basis(self, cell: Cell, checkout: Checkout) -> str:
-        """runs.benchmark.Benchmark."""
-        loaded = checkout.scenario(cell.scenario)
-        commit = checkout.repository(loaded).commit
-        asked = [loaded.scenario.model_dump(mode="json"), loaded.rubric.model_dump(mode="json")]
-        return digest_of([cell.id, cell.server, commit, *asked, rules_digest()])
-
-    def score(
-        self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
-    ) -> Scorecard:
-        """runs.benchmark.Benchmark."""
-        loaded = checkout.scenario(cell.scenario)
-        return score_cell(
-            iter_transcript(transcript),
-            loaded.scenario,
-            loaded.rubric,
-            cell_id=cell.id,
-            server=cell.server,
-            files=checkout.files(loaded),
-            judge=judge,
-            cache_dir=cache_dir,
-        )
-
-
-_INPUTS = {
-    "harness": "harness",
-    "base_image": "base_image",
-    "commit": "commit",
-    "limits": "limits",
-    "model_identity": "model",
-    "server_spec": "server",
-}
-"""Field of a fingerprint -> the input of its cell that says the same."""
-
-
-def _fingerprinted(cell: Cell, fingerprint: Fingerprint | None) -> dict[str, tuple[str, str]]:
-    if fingerprint is None:
-        return {}
-    found = {"fingerprint.server": (fingerprint.server, cell.server)}
-    for field, name in _INPUTS.items():
-        value = getattr(fingerprint, field)
-        found[f"fingerprint.{field}"] = (value, cell.inputs.get(name, ""))
-    moved = str(fingerprint.moved_lines or "")
-    found["fingerprint.moved_lines"] = (moved, cell.inputs.get("moved_lines", ""))
-    return found
 
 
 def _is_planned(prepared: PreparedRun, scenario: str, server: str) -> bool:

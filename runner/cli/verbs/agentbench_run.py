@@ -40,7 +40,7 @@ class Verb(Request):
         "(default: tc)",
         "tc",
     )
-    trials: int = said("--trials N", "of each query (default: 1)", 1)
+    trials: int = said("--trials N", "of each query (default: 1)", 1, type=options.trials)
     agent: str = options.agent()
     turns: Turns = group(Turns)
     spending: RunSpending = group(RunSpending)

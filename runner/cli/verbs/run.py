@@ -60,6 +60,7 @@ class Verb(Request):
         "cells of each kind (default: 2); fixed before, and there is no rule that stops a run "
         "when its figures please: looking until they do finds differences that are not there",
         2,
+        type=options.trials,
     )
     study: StudyOptions = group(StudyOptions)
     detect: float = said(

@@ -40,7 +40,7 @@ class Verb(Request):
         "a server.yaml with other names or descriptions of tools, measured beside them",
         None,
     )
-    trials: int = said("--trials N", "of each task (default: 1)", 1)
+    trials: int = said("--trials N", "of each task (default: 1)", 1, type=options.trials)
     agent: str = options.agent()
     turns: Turns = group(Turns)
     spending: RunSpending = group(RunSpending)

@@ -75,7 +75,7 @@ class Verb(Request):
     turns: Turns = group(Turns)
     spending: RunSpending = group(RunSpending)
     judge: JudgeChoice = group(JudgeChoice)
-    trials: int = said("--trials N", "(default: 1)", 1)
+    trials: int = said("--trials N", "(default: 1)", 1, type=options.trials)
     study: StudyOptions = group(StudyOptions)
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the screen")
