@@ -547,7 +547,7 @@ def test_a_key_or_address_that_nothing_can_be_sent_with_is_named_before_anything
     words = ("run", "--scenario", "small", "--ungated", "--model", "claude-x")
     refusal = refused(template.said(*words, **environ))
     assert f"error: {variable} " in refusal
-    assert value.strip() not in refusal
+    assert "gateway" not in refusal and "0123" not in refusal
 
 
 # --- other verbs --------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ LIE_MARGIN = 0.15
 """How far that must stay behind the reference, with the reference's verdict."""
 DROPPED_ONE_IN = 5
 """Citations of the reference, in the plainer answer that it must stay behind as well."""
+LEAST_CITED = 10
+"""Places of the reference, for that to be asked."""
 MIN_TURNED = 40
 """Pairs of a held-out scenario: of ten, two misses could be luck and would close the gate."""
 
@@ -268,10 +270,13 @@ class _Believer:
 
 
 def _is_moved(reference: Fairness, lied: Fairness) -> bool:
-    """False if many lines are written in a form that stays as it is: that would be no lie."""
+    """False if many lines are written in a form that stays as it is: that would be no lie.
+
+    Nor can a lie be told of few places, where a name or two that stand near by decide.
+    """
     before = {(one.path, one.start) for one in reference.citations if one.start is not None}
     after = {(one.path, one.start) for one in lied.citations}
-    return len(before & after) * 10 <= len(before)
+    return len(before) >= LEAST_CITED and len(before & after) * 10 <= len(before)
 
 
 def _lie_loses(where: str, reference: float, plain: float, lied: float) -> Iterator[Problem]:

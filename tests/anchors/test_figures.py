@@ -35,7 +35,7 @@ MUST = {
     "fold",
     "step_citations",
     "keyword_coverage",
-    "paired_differences",
+    "trial_differences",
     "score_cell",
     "split",
     "view_of",
