@@ -118,7 +118,7 @@ def test_a_private_folder_becomes_a_scenario_that_check_finishes_and_a_run_measu
     fairtrial(project, "lock")
     try:
         run = ("run", "--scenario", ID, "--server", "shell", "--ungated", "--json", "--run", "one")
-        out, _ = fairtrial(project, *run)
+        out, _ = fairtrial(project, *run, "--trials", "1")
     finally:
         _remove_workspaces(engine, project.parent / "cache/fairtrial/images.json")
     (section,) = json.loads(out)["sections"]

@@ -23,7 +23,7 @@ from runner.benchmarks.agentbench.judging.mcp_eval import (
 from runner.records import Judging, Unscored
 from runner.scoring.judges.form import BrokenReply
 from runner.scoring.judges.judge_settings import JudgeSettings
-from runner.support.errors import FairtrialError, NoVerdict, SpendingCap
+from runner.support.errors import FairtrialError, ProviderRefused, SpendingCap
 from tests.benchmarks.agentbench.answered import HEAT, MASS
 from tests.judges.reader import PRICE, Reader, Seen, block, reading
 
@@ -176,10 +176,10 @@ def test_where_the_money_is_gone_nothing_more_is_asked() -> None:
     assert reader.seen == []
 
 
-def test_a_judge_that_is_not_there_is_no_verdict_on_anybody() -> None:
+def test_a_judge_that_is_not_there_is_no_verdict_on_anybody_and_ends_the_judging() -> None:
     with saying(reply("pass")) as reader:
         judge = judge_of(reader)
-    with pytest.raises(NoVerdict, match="cannot be reached"):
+    with pytest.raises(ProviderRefused, match="nothing answers at the address"):
         judge.judge([(MASS, RIGHT)])
 
 
