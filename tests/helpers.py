@@ -26,6 +26,7 @@ from runner.records import (
     Limits,
     Outcome,
     Scenario,
+    ServerCard,
     Step,
     Timings,
 )
@@ -251,3 +252,37 @@ async def _ask_in_cell(
         outcome = await conversation.run()
         listing = await folder.shell("find . -type f", timeout_sec=PATIENCE_SEC)
     return outcome, events, listing.output.splitlines()
+
+
+CARD = ServerCard(
+    name="mine",
+    version="1.0",
+    licence="MIT",
+    server_info="mine 1",
+    protocol="2025-06-18",
+    tools=("find",),
+    schema_chars=100,
+    schema_tokens=25,
+    instructions_chars=0,
+    initialize_sec=0.1,
+    warm_up_sec=0.0,
+    ready_sec=0.1,
+    answer_sec=0.01,
+    peak_memory_mb=10.0,
+    state_mb=0.0,
+    install_mb=1.0,
+    install_digest="0" * 64,
+    files_written=0,
+    paths_written=(),
+    network_attempts=0,
+    stray_lines=0,
+    stray=(),
+    line_base=1,
+    line_base_measured=1,
+    repository="pypi:flask==3.1.2",
+    canary_passed=True,
+    canary_tries=3,
+    canary_passes=3,
+    canary_wanted="x",
+    canary_text="x",
+)

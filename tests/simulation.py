@@ -28,7 +28,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from runner.benchmarks.scenarios.scenario_power import DifferenceSpread, PlannedRun, power_of
-from runner.records import Gate, MustCite, PypiSource, Scenario, Score, ServerSpec, Step
+from runner.records import MustCite, PypiSource, Scenario, Score, ServerSpec, Step
 from runner.records.arms import server_of
 from runner.records.run_store import LoadedRun
 from runner.report.build_report import build_report
@@ -38,7 +38,7 @@ from runner.report.records import Delta
 from runner.report.view import RunView, view_of
 from runner.runs.plan import margin_of
 from runner.scoring import statistics
-from tests.report.loaded import cell, loaded, measured, scenario, server
+from tests.report.loaded import GATE, cell, loaded, measured, scenario, server
 
 SEED = 28
 RUNS = 1_000
@@ -51,20 +51,6 @@ LEVEL = 0.6
 TRIAL_SD = 0.1
 """Of one arm's fairness from trial to trial."""
 MARGIN = 0.05
-GATE = Gate(
-    judge="checklist",
-    rho=0.9,
-    low=0.8,
-    high=0.95,
-    transcripts=40,
-    generation=1,
-    lock="0" * 64,
-    reason="first",
-    chain_started="2025-01-02",
-    chain_reason="first",
-    regrades=(),
-    standing="ranks",
-)
 Figures = NDArray[np.float64]
 """Fairness: (runs, arms, repositories, scenarios, trials); the first arm is the shell's."""
 

@@ -11,11 +11,11 @@ import pytest
 
 from runner.catalog.catalog import LoadedServer, load_catalog
 from runner.catalog.checkout import Checkout
-from runner.records import ServerCard
 from runner.report.card import card_text
 from runner.runs.prepare import install
 from runner.servers.lock_checks import lock_remarks, require_own_locks
 from runner.support.errors import CatalogError, FairtrialError
+from tests.helpers import CARD
 from tests.tiny_server import ROOT, Folder, spec_of
 
 SHIPPED = ROOT / "images" / "servers"
@@ -168,39 +168,6 @@ def test_a_few_packages_alike_say_nothing(tmp_path: Path) -> None:
 
 
 # --- on the card ----------------------------------------------------------------------------
-
-CARD = ServerCard(
-    name="mine",
-    version="1.0",
-    licence="MIT",
-    server_info="mine 1",
-    protocol="2025-06-18",
-    tools=("find",),
-    schema_chars=100,
-    schema_tokens=25,
-    instructions_chars=0,
-    initialize_sec=0.1,
-    warm_up_sec=0.0,
-    ready_sec=0.1,
-    answer_sec=0.01,
-    peak_memory_mb=10.0,
-    state_mb=0.0,
-    install_mb=1.0,
-    install_digest="0" * 64,
-    files_written=0,
-    paths_written=(),
-    network_attempts=0,
-    stray_lines=0,
-    stray=(),
-    line_base=1,
-    line_base_measured=1,
-    repository="pypi:flask==3.1.2",
-    canary_passed=True,
-    canary_tries=3,
-    canary_passes=3,
-    canary_wanted="x",
-    canary_text="x",
-)
 
 
 def shown(**changes: Any) -> str:

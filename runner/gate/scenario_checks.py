@@ -220,7 +220,7 @@ def _scores(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> Iterator[
         if reference.verdict and isinstance(reference.must_cite_recall, Scored):
             plain = score([thinned(text, DROPPED_ONE_IN) for text in loaded.reference])
             lies = [moved(text, LIE_LINES) for text in loaded.reference]
-            lied = _score(loaded, lies, files, _Believer(reference.verdict), Path(cache))
+            lied = _score(loaded, lies, files, Believer(reference.verdict), Path(cache))
             if _is_moved(reference, lied):
                 figures = worth(reference), worth(plain), worth(lied)
                 yield from _lie_loses(loaded.scenario.id, *figures)
@@ -255,7 +255,7 @@ def _cheat_loses(
             yield Problem(where=scenario, message=f"{earned}; {fix}")
 
 
-class _Believer:
+class Believer:
     """A judge that opens no place: it gives one verdict whatever lines are cited."""
 
     name = "believer"

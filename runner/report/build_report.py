@@ -141,7 +141,7 @@ def build_report(
         trials=max((cell.trial for cell in run.plan.cells), default=0),
         seed=run.plan.study.seed if run.plan.study else None,
         pass_at=made.pass_at,
-        margin=margin_of(run.plan),
+        margin=made.compared.margin,
         lost=tuple(lost_turns(view, made.prices)),
         arms=tuple(_arm(made, arm, servers.get(server_of(arm.server))) for arm in view.arms),
         between=tuple(made.compared.between()),

@@ -79,7 +79,7 @@ class Clusters:
         return Sampled(
             cluster=self.kind,
             repositories=len(self.repositories),
-            questions=len(set(_groups(self.topics).values())),
+            questions=len(set(self._groups.values())),
             least=self.least(self.comparisons),
             comparisons=self.comparisons,
         )
@@ -105,6 +105,10 @@ class Clusters:
         """Scenario -> its cluster."""
         if self.kind == "repository":
             return {name: topic.repository for name, topic in self.topics.items()}
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> Mapping[str, str]:
         return _groups(self.topics)
 
 

@@ -46,8 +46,7 @@ class Comparisons:
             return BASELINE
         if arm.scenario is None:
             return self._against_shell[arm.model, arm.server]
-        shell = self.view.shell_of(arm)
-        (found,) = _deltas([self._difference(arm, shell) if shell else NO_SHELL])
+        (found,) = _deltas([self._difference(arm, self.view.shell_of(arm))])
         return found
 
     def between(self) -> Iterator[ArmPair]:
@@ -66,29 +65,29 @@ class Comparisons:
 
     def varies(self, arm: ArmView) -> Variation | None:
         """What the arm's differences from the shell vary by."""
-        shell = None if arm.is_shell else self.view.shell_of(arm)
-        if shell is None:
-            return None
-        difference = self._difference(arm, shell)
-        if isinstance(difference, Delta):
+        shell = self.view.shell_of(arm)
+        difference = self._from_shell.get((arm.model, arm.server))
+        if shell is None or not isinstance(difference, _PairedDifference):
             return None
         return _variation(difference, _judged_noise([arm, shell]))
 
     @cached_property
     def _against_shell(self) -> Mapping[ArmKey, Delta]:
         """All at once, since each comparison has to pay for the others."""
-        compared: dict[ArmKey, _PairedDifference | Delta] = {}
-        for arm in self.view.arms:
-            shell = self.view.shell_of(arm)
-            if not arm.is_shell:
-                compared[arm.model, arm.server] = (
-                    self._difference(arm, shell) if shell else NO_SHELL
-                )
-        checks = [arm for arm in compared if is_self_check(arm[1])]
-        return _in_families(compared, checks)
+        checks = [arm for arm in self._from_shell if is_self_check(arm[1])]
+        return _in_families(self._from_shell, checks)
 
-    def _difference(self, arm: ArmView, baseline: ArmView) -> _PairedDifference | Delta:
+    @cached_property
+    def _from_shell(self) -> Mapping[ArmKey, _PairedDifference | Delta]:
+        arms = [arm for arm in self.view.arms if not arm.is_shell]
+        return {
+            (arm.model, arm.server): self._difference(arm, self.view.shell_of(arm)) for arm in arms
+        }
+
+    def _difference(self, arm: ArmView, baseline: ArmView | None) -> _PairedDifference | Delta:
         """A Delta if nothing can be paired."""
+        if baseline is None:
+            return NO_SHELL
         theirs = values(baseline.usable, whole_fairness)
         own = values(arm.usable, whole_fairness)
         shared = statistics.trial_differences(theirs, own)

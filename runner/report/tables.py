@@ -384,14 +384,24 @@ def _p(delta: Delta) -> str:
     return DASH if delta.p is None else f"{delta.p:.3f}"
 
 
+def _reach(delta: Delta) -> str:
+    return signed_interval(delta.low, delta.high)
+
+
+DIFFERENCE: tuple[Column[ArmReport | ArmPair], ...] = (
+    number("Δ", lambda row: signed(row.delta.value), full="Δ fairness"),
+    number("95 %", lambda row: _reach(row.delta), full=TOGETHER),
+    number("p", lambda row: _p(row.delta), full="p, adjusted"),
+)
+JUDGED: tuple[Column[ArmReport | ArmPair], ...] = (
+    number("n", lambda row: _sizes(row.delta), full="clusters / scenarios / pairs"),
+    words("which says", lambda row: judged(row.delta)),
+)
 DELTA: tuple[Column[ArmReport], ...] = (
     ARM,
-    number("Δ", lambda arm: signed(arm.delta.value), full="Δ fairness"),
-    number("95 %", lambda arm: signed_interval(arm.delta.low, arm.delta.high), full=TOGETHER),
-    number("p", lambda arm: _p(arm.delta), full="p, adjusted"),
+    *DIFFERENCE,
     number("noise", _noise_floor, full="noise floor"),
-    number("n", lambda arm: _sizes(arm.delta), full="clusters / scenarios / pairs"),
-    words("which says", lambda arm: judged(arm.delta)),
+    *JUDGED,
 )
 
 
@@ -430,11 +440,8 @@ def _about_margin(report: Report) -> Iterator[str]:
 BETWEEN: tuple[Column[ArmPair], ...] = (
     words("server", lambda pair: clean(pair.first)),
     words("against", lambda pair: clean(pair.second)),
-    number("Δ", lambda pair: signed(pair.delta.value), full="Δ fairness"),
-    number("95 %", lambda pair: signed_interval(pair.delta.low, pair.delta.high), full=TOGETHER),
-    number("p", lambda pair: _p(pair.delta), full="p, adjusted"),
-    number("n", lambda pair: _sizes(pair.delta), full="clusters / scenarios / pairs"),
-    words("which says", lambda pair: judged(pair.delta)),
+    *DIFFERENCE,
+    *JUDGED,
 )
 
 

@@ -193,8 +193,10 @@ def answer(report: Report) -> str:
 
 def _alike(report: Report) -> Iterator[str]:
     """Servers whose own words differ, and which cannot be told apart all the same."""
-    says = {arm.label: arm.delta.judgement for arm in report.arms}
+    says = {arm.label: arm.delta.judgement for arm in report.arms if is_candidate(arm.server)}
     for pair in report.between:
+        if pair.first not in says or pair.second not in says:
+            continue
         told_apart = pair.delta.judgement in ("higher", "lower", "small_difference")
         if says[pair.first] != says[pair.second] and not told_apart:
             yield f"{clean(pair.first)} and {clean(pair.second)} cannot be told apart"

@@ -319,7 +319,7 @@ def _variance(groups: Iterable[Sequence[float]]) -> float | None:
 
 
 def _harmonic_size(groups: Iterable[Sequence[float]]) -> float:
-    return 1 / mean(1 / len(group) for group in groups)
+    return statistics.harmonic_mean(map(len, groups))
 
 
 # --- duplicates -----------------------------------------------------------------------------

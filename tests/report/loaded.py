@@ -17,6 +17,7 @@ from runner.records import (
     Effort,
     Fairness,
     Fingerprint,
+    Gate,
     GroundingSummary,
     McpCall,
     NpmSource,
@@ -43,6 +44,22 @@ from runner.runs.plan import draw_blocks
 
 MODEL = "claude-sonnet-4"
 SEED = 7
+
+GATE = Gate(
+    judge="checklist",
+    rho=0.9,
+    low=0.8,
+    high=0.95,
+    transcripts=40,
+    generation=1,
+    lock="0" * 64,
+    reason="first",
+    chain_started="2025-01-02",
+    chain_reason="first",
+    regrades=(),
+    standing="ranks",
+)
+"""It opens for a judge that may rank."""
 
 
 def scored(value: float) -> Scored:

@@ -14,8 +14,8 @@ from runner.report.build_report import build_report
 from runner.report.clusters import Clusters, Topic, repository_name
 from runner.report.records import Delta, Report
 from runner.report.terminal_first import render as first_screen
-from tests.report.loaded import MODEL, SEED, cell, loaded, measured, scenario, server
-from tests.report.test_report import GATE, SCREENING, all_forms, arm
+from tests.report.loaded import GATE, MODEL, SEED, cell, loaded, measured, scenario, server
+from tests.report.test_report import SCREENING, all_forms, arm
 
 Differences = Mapping[str, Sequence[float]]
 """Server -> its difference from the shell in each scenario."""

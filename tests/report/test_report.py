@@ -22,6 +22,7 @@ from runner.report.records import ArmReport, Report
 from runner.report.report_files import FORMATS, render_json, write_report
 from runner.report.terminal_first import render as first_screen_of
 from tests.report.loaded import (
+    GATE,
     MODEL,
     NAMES,
     SHELL_SCORES,
@@ -44,21 +45,6 @@ from tests.report.loaded import (
 EXPECTED = Path(__file__).parent / "expected"
 
 
-GATE = Gate(
-    judge="checklist",
-    rho=0.9,
-    low=0.8,
-    high=0.95,
-    transcripts=40,
-    generation=1,
-    lock="0" * 64,
-    reason="first",
-    chain_started="2025-01-02",
-    chain_reason="first",
-    regrades=(),
-    standing="ranks",
-)
-"""It opens for a judge that may rank."""
 SCREENING = GATE.model_copy(
     update={"standing": "screens", "unmet": ("words shuffled: 0.57, at least 0.90, n = 60",)}
 )

@@ -20,6 +20,7 @@ from runner.report.grid import Table, number, table, words
 from runner.report.records import Report
 from runner.report.terminal_layout import shortened
 from tests.report.loaded import (
+    GATE,
     NAMES,
     SHELL_SCORES,
     broken,
@@ -32,7 +33,7 @@ from tests.report.loaded import (
     small_run,
     unfinished,
 )
-from tests.report.test_report import GATE, SCREENING, report_of, two_cells
+from tests.report.test_report import SCREENING, report_of, two_cells
 
 PAGE = "runs/flask-run/report.html"
 

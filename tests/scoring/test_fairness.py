@@ -6,6 +6,7 @@ from itertools import chain
 import pytest
 
 from runner.gate.perturbations import moved
+from runner.gate.scenario_checks import Believer
 from runner.protocols import LineSource
 from runner.records import (
     Answer,
@@ -416,31 +417,15 @@ def test_quality_counts_whatever_is_cited_where_no_place_is_asked_for() -> None:
     assert held(*some(right=0, wrong=9), scenario=NO_PLACES) == 1.0
 
 
-class Believer:
-    """Takes every answer's words for the best there are."""
-
-    name = "believer"
-    identity = "0" * 64
-    deterministic = True
-
-    def judge(
-        self,
-        rubric: Rubric,
-        answer: Sequence[AnswerStep],
-        must_find: Sequence[Sequence[MustCite]],
-        source: LineSource | None = None,
-    ) -> Verdict:
-        return Checklist().judge(rubric, answers(GOOD), must_find, source)
-
-
 def answers(texts: Sequence[str]) -> tuple[AnswerStep, ...]:
     return answer(*texts).steps
 
 
 def believed(*texts: str) -> float:
-    scored = score_fairness(
-        SCENARIO, RUBRIC, answer(*texts), effort(), files=TREE, judge=Believer()
-    )
+    """Of a judge that takes the words for those of the reference."""
+    must_find = [step.must_cite for step in SCENARIO.steps]
+    believer = Believer(Checklist().judge(RUBRIC, answers(GOOD), must_find))
+    scored = score_fairness(SCENARIO, RUBRIC, answer(*texts), effort(), files=TREE, judge=believer)
     assert isinstance(scored.score, Scored)
     return scored.score.value
 

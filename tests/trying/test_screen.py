@@ -8,43 +8,13 @@ from pathlib import Path
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.authoring.onboarding.screen import screen
-from runner.records import OutcomeKind, ServerCard
+from runner.records import OutcomeKind
 from runner.report.build_report import build_report
 from runner.report.records import Report
+from tests.helpers import CARD
 from tests.report.loaded import catalog, cell, loaded, measured, result
 
-CARD = ServerCard(
-    name="codegraph",
-    version="1",
-    licence="MIT",
-    server_info="x 1",
-    protocol="2025-11-25",
-    tools=("find", "read", "pack"),
-    schema_chars=400,
-    schema_tokens=100,
-    instructions_chars=0,
-    initialize_sec=0.1,
-    warm_up_sec=0.0,
-    ready_sec=0.1,
-    answer_sec=0.1,
-    peak_memory_mb=None,
-    state_mb=None,
-    install_mb=1.0,
-    install_digest="a" * 64,
-    files_written=0,
-    paths_written=(),
-    network_attempts=0,
-    stray_lines=0,
-    stray=(),
-    line_base=1,
-    line_base_measured=None,
-    repository="alpha",
-    canary_passed=True,
-    canary_tries=3,
-    canary_passes=3,
-    canary_wanted="def",
-    canary_text="def",
-)
+NAMED = CARD.model_copy(update={"name": "codegraph", "tools": ("find", "read", "pack")})
 
 
 def use(calls: int, errors: int, empty: int) -> ServerUse:
@@ -70,7 +40,7 @@ def shown(of: Report, used: ServerUse) -> str:
         folder=Path(),
         server="codegraph",
         scenario="alpha",
-        card=CARD,
+        card=NAMED,
         guesses=(),
         writing_tools=(),
         wall_sec=1.0,
