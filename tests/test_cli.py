@@ -276,6 +276,33 @@ def test_a_finished_run_runs_nothing_again(checkout: Checkout) -> None:
     assert checkout.outcomes("r") == BOTH_ANSWERED
 
 
+def test_two_shards_of_real_cells_merge_into_the_figures_of_one_run(checkout: Checkout) -> None:
+    for number in (1, 2):
+        done = run(checkout, "--trials", "2", "--shard", f"{number}/2")
+        assert done.returncode == 0, done.stderr
+        assert f"shard {number}/2 of r" in done.stderr
+        assert not (checkout.run_folder(f"r.{number}-of-2") / "report.json").exists()
+    assert checkout.said("merge", "r.1-of-2", "r.2-of-2").returncode == 0
+    done = checkout.said("report", "r", "--ungated")
+    assert done.returncode == 0, done.stderr
+    assert run(checkout, "--trials", "2", "--run", "whole").returncode == 0
+    merged, whole = (fairness_of(checkout, name) for name in ("r", "whole"))
+    assert merged == whole
+    # The same words without a shard find nothing left to do.
+    again = run(checkout, "--trials", "2")
+    assert "4 of 4 cells are finished and kept" in again.stderr
+
+
+def fairness_of(checkout: Checkout, run: str) -> dict[str, dict[str, float]]:
+    """By arm, the parts that no clock is in."""
+    written = json.loads((checkout.run_folder(run) / "report.json").read_text())
+    return {arm["server"]: without_clock(arm["fairness"]["parts"]) for arm in written["arms"]}
+
+
+def without_clock(parts: dict[str, float]) -> dict[str, float]:
+    return {name: figure for name, figure in parts.items() if name != "efficiency"}
+
+
 @finished
 def test_full_shows_every_table_of_the_run(checkout: Checkout) -> None:
     first, full = (checkout.said("report", "r", "--ungated", *more) for more in ((), FULL))

@@ -36,6 +36,7 @@ LARGEST_BYTES = {
 NETWORK = "asks a registry, or clones"
 KEY = "a provider answers, and wants a key"
 OWN = "the reader's own server, repository, data or file"
+OTHERS = "several machines; tests/test_cli.py merges two shards of real cells"
 NOT_RUN = {
     "README.md: uv build --wheel": "tests/test_wheel.py builds a wheel, and runs what is in it",
     "README.md: ./justw demo": "gets an engine and a virtual environment; `fairtrial demo` is run",
@@ -51,6 +52,9 @@ NOT_RUN = {
     "models.md: export ANTHROPIC_API_KEY=…": KEY,
     "projects.md: fairtrial scenario new --repo ../shop --questions 2": OWN,
     "studies.md: fairtrial run --model claude-sonnet-4-5 --server NAME --trials 5": KEY,
+    "studies.md: fairtrial run --run study": OTHERS,
+    "studies.md: fairtrial merge": OTHERS,
+    "studies.md: docker save": OTHERS,
     "toolbench.md: fairtrial toolbench run DATA --model claude-sonnet-4-5": KEY,
     "try.md: fairtrial try npm:@modelcontextprotocol/server-filesystem": NETWORK,
     "try.md: fairtrial run --scenario flask-error-handling": "the demo does, in the same minutes",

@@ -34,6 +34,7 @@ WORDS = {
     "import scenario": ["x.yaml", "--repo", ".", "--language", "any"],
     "judge": ["r"],
     "judge-noise": ["r"],
+    "merge": ["r"],
     "report": ["r"],
     "scenario new": ["--repo", "."],
     "score": ["r"],

@@ -13,7 +13,7 @@ from runner.cli.output import FAILED, OK, show, table_columns, tell
 if TYPE_CHECKING:
     from runner.agents.spending import JudgeBudget
     from runner.catalog.checkout import Checkout
-    from runner.records import Gate, Since
+    from runner.records import Gate, Shard, Since
     from runner.records.run_store import LoadedCell, LoadedRun, RunStore
     from runner.report.records import Report
 
@@ -77,6 +77,18 @@ def _from_here(path: Path) -> str:
     """As it can be opened from the folder that the command was given in."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def end_shard(store: RunStore, shard: Shard) -> int:
+    """Of a shard there is no report: figures of a part would be read as the run's."""
+    from runner.runs.shards import of_shard
+
+    run = store.load()
+    ours = of_shard(run, shard)
+    measured = f"{sum(item.measured for item in ours.cells)} of {len(ours.cells)} cells"
+    tell(f"shard {shard} of {run.plan.run}, plan {run.plan.digest[:12]}: {measured} are measured")
+    tell(f"next: `fairtrial merge` with the folders of all {shard.of} makes one run of them")
+    return _code_for_broken_cells(ours)
 
 
 def tell_spent(purse: JudgeBudget) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 if TYPE_CHECKING:
-    from runner.records import Judging
+    from runner.records import Judging, Shard
 
 GatePolicy = Literal["require", "skip", "prefer"]
 """`require`: refuse while the gate is closed. `skip`: go on without it, and mark the result.
@@ -185,6 +185,15 @@ def path_if_any(text: str) -> Path | None:
     return Path(text) if text else None
 
 
+def shard_of(text: str) -> Shard:
+    from runner.records import Shard
+
+    number, _, of = text.partition("/")
+    if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of) and int(of) > 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is no shard: 3/16 is the third of sixteen")
+    return Shard(number=int(number), of=int(of))
+
+
 READERS = {
     "int": at_least_one,
     "int | None": at_least_one,
@@ -232,6 +241,14 @@ def jobs() -> Any:
         "another); more than 1 makes seconds noisier"
     )
     return said("--jobs N", about, 1)
+
+
+def shard() -> Any:
+    about = (
+        "only this share of the blocks, such as 3/16, for one of several machines that do not "
+        "talk; `merge` makes one run of all; caps are shared out"
+    )
+    return said("--shard K/N", about, None, type=shard_of)
 
 
 def ungated() -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from runner.cli.ending import end_shard
 from runner.cli.opening import (
     audit_of,
     environ_without_keys,
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from runner.benchmarks.estimate import Estimate
     from runner.catalog.checkout import Checkout
     from runner.protocols import Judge
-    from runner.records import Gate, Scorecard
+    from runner.records import Gate, Scorecard, Shard
     from runner.records.run_store import LoadedRun, RunStore
     from runner.runs.executors import Executor
+    from runner.runs.plan import RunSpec
     from runner.runs.run_inputs import PreparedRun
 
 
@@ -51,6 +53,13 @@ class RunWords(Protocol):
     def jobs(self) -> int: ...
     @property
     def json(self) -> bool: ...
+
+
+class ShardWords(RunWords, Protocol):
+    """Those of a run that machines may share."""
+
+    @property
+    def shard(self) -> Shard | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,31 +123,37 @@ class Models:
     spending: Spending
 
 
-def run(words: RunWords, subject: RunSubject, runs: Path | None = None) -> int:
+def run(words: ShardWords, subject: RunSubject, runs: Path | None = None) -> int:
     """`runs`: where the run's folder goes, if that is not the project's."""
     from runner.catalog.catalog import pick
     from runner.records.run_store import RunStore
     from runner.runs.executors import EXECUTORS
-    from runner.runs.plan import check_name
+    from runner.runs.plan import check_name, load_or_create_plan
+    from runner.runs.shards import folder_name, spending_of
 
     if words.spending.dry_run:
         return _estimate(words, subject)
-    models = open_models(words)
+    models = open_models(words, words.shard)
     name = words.name or subject.default_name(models.names)
     executor = pick(EXECUTORS, subject.executor(), "executor")(jobs=words.jobs)
     check_name(name)
-    store = RunStore((runs or runs_of(words.root)) / name)
+    folder = folder_name(name, words.shard) if words.shard else name
+    store = RunStore((runs or runs_of(words.root)) / folder)
     begun = Begun(store=store, models=models.names, spending=models.spending)
     begun = replace(begun, gate=subject.gate(begun))
     begun = replace(begun, built=subject.build(begun))
     with store.lock():
         ready = subject.ready(begun)
         prepared = replace(ready.prepared, models=models.settings, spending=models.spending)
-        planned = plan_cells(words, store, prepared, models.names, begun.gate)
+        wanted = wanted_run(words, prepared, models.names, begun.gate)
+        planned = load_or_create_plan(store, replace(wanted, run=name))
         ready.write(store)
-        _measure(planned, prepared, executor, store)
+        if words.shard is not None:
+            share = spending_of(prepared.spending, planned.plan, words.shard)
+            prepared = replace(prepared, spending=share)
+        _measure(planned, prepared, executor, store, words.shard)
         _tell_remarks(store)
-        return subject.report(begun)
+        return end_shard(store, words.shard) if words.shard else subject.report(begun)
 
 
 def _estimate(words: RunWords, subject: RunSubject) -> int:
@@ -159,15 +174,17 @@ def _spending(words: RunWords, models: Sequence[str]) -> Spending:
     return spending_for(said.prices, said.cell_usd, said.run_usd, models)
 
 
-def open_models(words: RunWords) -> Models:
+def open_models(words: RunWords, shard: Shard | None = None) -> Models:
     from runner.agents.models import open_model
     from runner.agents.models.model_settings import ApiSlots
     from runner.agents.models.weights_server import locate_weights
+    from runner.runs.shards import api_jobs_of
 
     names, files = locate_weights(words.models, tell)
     settings = model_settings(words.turns)
     local = replace(settings.local, files=files, jobs=words.jobs)
-    settings = replace(settings, local=local, slots=ApiSlots(words.study.api_jobs))
+    api_jobs = api_jobs_of(words.study.api_jobs, shard)
+    settings = replace(settings, local=local, slots=ApiSlots(api_jobs))
     for name in names:
         # A wrong name or no key must not cost the minutes that images and volumes take.
         open_model(name, settings)
@@ -185,17 +202,13 @@ def model_settings(turns: Turns) -> ModelSettings:
     )
 
 
-def plan_cells(
-    words: RunWords,
-    store: RunStore,
-    prepared: PreparedRun,
-    models: Sequence[str],
-    gate: Gate | None,
-) -> LoadedRun:
-    """The run as it stands, or planned now; what cannot be measured is told."""
+def wanted_run(
+    words: ShardWords, prepared: PreparedRun, models: Sequence[str], gate: Gate | None
+) -> RunSpec:
+    """What the words ask for; what of it cannot be measured is told."""
     from runner.agents.models.replay import require_recordings
     from runner.benchmarks import BENCHMARKS
-    from runner.runs import plan
+    from runner.runs.plan import RunSpec
     from runner.runs.prepare import BENCHMARK
 
     benchmark = BENCHMARKS[prepared.benchmark]
@@ -203,7 +216,7 @@ def plan_cells(
         tell(f"left out: {line}")
     cells = benchmark.cells(prepared, models, words.trials)
     require_recordings(cells)
-    wanted = plan.RunSpec(
+    return RunSpec(
         cells=cells,
         ungated=gate is None,
         prices=prepared.spending.prices,
@@ -212,35 +225,41 @@ def plan_cells(
         margin=words.study.margin,
         benchmark=None if prepared.benchmark == BENCHMARK else prepared.benchmark,
         gate=gate.stamp if gate else None,
+        shard=words.shard,
     )
-    return plan.load_or_create_plan(store, wanted)
 
 
 def _measure(
-    planned: LoadedRun, prepared: PreparedRun, executor: Executor, store: RunStore
+    planned: LoadedRun,
+    prepared: PreparedRun,
+    executor: Executor,
+    store: RunStore,
+    shard: Shard | None,
 ) -> None:
     """Every cell that is not measured; weights on this machine are served meanwhile."""
     from runner.agents.models.weights_server import served
+    from runner.runs.shards import of_shard
 
-    finished = sum(item.measured for item in planned.cells)
+    ours = of_shard(planned, shard) if shard else planned
+    finished = sum(item.measured for item in ours.cells)
     if finished:
-        tell(f"{finished} of {len(planned.cells)} cells are finished and kept")
-    asked = {item.cell.model for item in planned.cells if not item.measured}
+        tell(f"{finished} of {len(ours.cells)} cells are finished and kept")
+    asked = {item.cell.model for item in ours.cells if not item.measured}
     with served(asked, prepared.models, environ_without_keys(), tell) as answering:
-        execute(executor, planned, replace(prepared, models=answering), store)
+        execute(executor, ours, replace(prepared, models=answering), store)
 
 
-def execute(executor: Executor, planned: LoadedRun, prepared: PreparedRun, store: RunStore) -> None:
+def execute(executor: Executor, ours: LoadedRun, prepared: PreparedRun, store: RunStore) -> None:
     from runner.benchmarks import BENCHMARKS
     from runner.report.progress import live
     from runner.runs.plan import unfinished
     from runner.support.interrupts import run_until_done
 
     benchmark = BENCHMARKS[prepared.benchmark]
-    blocks = unfinished(planned)
+    blocks = unfinished(ours)
     cells = sum(map(len, blocks))
-    finished = len(planned.cells) - cells
-    priced = prepared.spending.has_price_of({item.cell.model for item in planned.cells})
+    finished = len(ours.cells) - cells
+    priced = prepared.spending.has_price_of({item.cell.model for item in ours.cells})
     with live(cells, sys.stderr, finished=finished, priced=priced) as progress:
         run_until_done(executor.run(blocks, prepared, store, progress, benchmark))
 

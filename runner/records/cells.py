@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
@@ -320,6 +321,23 @@ class Block(Record):
         return self.scenario, self.model, self.trial
 
 
+class Shard(Record):
+    """A share of a run's blocks, for a machine that talks to no other."""
+
+    number: Annotated[int, Field(ge=1)]
+    of: Annotated[int, Field(ge=2)]
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        """Raises ValueError for a share that nobody would take, or two would."""
+        if self.number > self.of:
+            raise ValueError(f"there is no shard {self.number} of {self.of}")
+        return self
+
+
 class Study(Record):
     """What was fixed before the first cell, so that no result could move it."""
 
@@ -331,6 +349,10 @@ class Study(Record):
     """In the order in which they are taken up."""
     margin: UnitInterval | None = unless_none()
     """The difference in fairness below which none matters; None in plans of earlier versions."""
+
+    @cached_property
+    def by_key(self) -> dict[BlockKey, Block]:
+        return {block.key: block for block in self.blocks}
 
 
 class Plan(Record):
@@ -354,6 +376,8 @@ class Plan(Record):
     """A name in BENCHMARKS; None for scenarios."""
     gate: GateStamp | None = unless_none()
     """None for a run that was planned without a gate, or before plans said it."""
+    shards: Annotated[int, Field(ge=2)] | None = unless_none()
+    """Over how many machines; each makes this plan for itself."""
 
     @model_validator(mode="after")
     def _blocks_hold_its_cells(self) -> Self:
@@ -367,8 +391,12 @@ class Plan(Record):
 
     @property
     def digest(self) -> str:
-        """Of all but `ungated`, which a run that goes on without its gate turns on."""
-        return digest_of(self.model_dump(mode="json", exclude={"ungated"}))
+        """Of all but `ungated`, which a run that goes on without its gate turns on.
+
+        Of shards also without `created_at`: they are one plan, made on each machine in its moment.
+        """
+        moving = {"ungated", "created_at"} if self.shards else {"ungated"}
+        return digest_of(self.model_dump(mode="json", exclude=moving))
 
 
 class Contradiction(Record):

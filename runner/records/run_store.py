@@ -41,6 +41,7 @@ from runner.support.file_lock import lock_or_refuse
 PARTIAL = ".partial"
 SCORECARD = "scorecard.json"
 JUDGING = "judge.json"
+_NOT_ASKED = ("plan.json", JUDGING, "report.json")
 _ATTEMPT = re.compile(r"attempt-[1-9][0-9]{0,8}(\.partial)?")
 
 
@@ -184,6 +185,10 @@ class RunStore:
     def write_plan(self, plan: Plan) -> None:
         write_record(self.folder / "plan.json", plan)
 
+    def beside_plan(self) -> list[Path]:
+        """What a benchmark wrote there of how it was asked."""
+        return sorted(set(self.folder.glob("*.json")) - {self.folder / name for name in _NOT_ASKED})
+
     # --- attempts -------------------------------------------------------------------------------
 
     def begin(self, cell: Cell) -> AttemptFolder:
@@ -211,16 +216,17 @@ class RunStore:
 
     def ended_attempts(self, cell_id: str) -> Iterator[EndedAttempt]:
         """Oldest first. Raises CatalogError for a result that is none of this version's."""
-        for folder in self._attempts(cell_id):
+        for folder in self.attempt_folders(cell_id):
             path = folder / "result.json"
             if folder.suffix != PARTIAL and path.is_file():
                 yield EndedAttempt(path=folder, result=_read_result(path))
 
     def attempt_numbers(self, cell_id: str) -> list[int]:
         """Of every attempt begun, in order, cut ones included."""
-        return list(map(_attempt_number, self._attempts(cell_id)))
+        return list(map(_attempt_number, self.attempt_folders(cell_id)))
 
-    def _attempts(self, cell_id: str) -> list[Path]:
+    def attempt_folders(self, cell_id: str) -> list[Path]:
+        """As `attempt_numbers`."""
         folders = filter(_is_attempt, self._inside(cell_id))
         return sorted(folders, key=_attempt_number)
 
@@ -261,7 +267,7 @@ class RunStore:
         return LoadedCell(
             cell=cell,
             result=attempt.result if attempt else None,
-            attempts=len(self._attempts(cell.id)),
+            attempts=len(self.attempt_folders(cell.id)),
             lost=tuple(self._lost(cell.id, ended, attempt)),
         )
 
@@ -269,7 +275,7 @@ class RunStore:
         self, cell_id: str, ended: Sequence[EndedAttempt], counted: EndedAttempt | None
     ) -> Iterator[LostAttempt]:
         outcomes = {attempt.path: attempt.result.outcome for attempt in ended}
-        for folder in self._attempts(cell_id):
+        for folder in self.attempt_folders(cell_id):
             outcome = outcomes.get(folder)
             # A broken cell's newest attempt counts as its result, and is in no figure either.
             in_figures = outcome is not None and outcome.is_measurement

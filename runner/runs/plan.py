@@ -24,6 +24,7 @@ from runner.records import (
     Placement,
     Plan,
     PriceList,
+    Shard,
     Study,
     digest_of,
 )
@@ -55,6 +56,10 @@ class RunSpec:
     """A name in BENCHMARKS; None for scenarios."""
     gate: GateStamp | None = None
     """What is open in front of a new one; a run that is there keeps its own."""
+    shard: Shard | None = None
+    """The share of it that is run here; None for the whole."""
+    run: str = ""
+    """Its name; empty for its folder's."""
 
 
 def check_name(name: str) -> None:
@@ -80,7 +85,7 @@ def load_or_create_plan(store: RunStore, wanted: RunSpec) -> LoadedRun:
             hint="name another server or scenario, or add a health probe to the server.yaml",
         )
     if not store.has_plan():
-        store.write_plan(_new_plan(store.folder.name, wanted))
+        store.write_plan(_new_plan(wanted.run or store.folder.name, wanted))
     plan = store.plan()
     if wanted.ungated and not plan.ungated:
         # Or a run begun behind the gate and gone on without it would look gated as a whole.
@@ -108,6 +113,7 @@ def _new_plan(name: str, wanted: RunSpec) -> Plan:
         cells=tuple(wanted.cells),
         prices=wanted.prices,
         gate=wanted.gate,
+        shards=wanted.shard.of if wanted.shard else None,
         benchmark=wanted.benchmark,
         study=Study(
             seed=seed,
@@ -118,10 +124,24 @@ def _new_plan(name: str, wanted: RunSpec) -> Plan:
     )
 
 
+def difference_of(plan: Plan, other: Plan) -> str:
+    """What two plans have otherwise in their cells or study; empty if nothing."""
+    wanted = RunSpec(
+        cells=other.cells,
+        ungated=True,
+        seed=other.study.seed if other.study else None,
+        pass_at=pass_at_of(other),
+        margin=margin_of(other),
+    )
+    return _difference(plan, wanted)
+
+
 def _difference(plan: Plan, wanted: RunSpec) -> str:
     """What a plan has otherwise than it is wanted; empty if nothing."""
     if plan.cells != tuple(wanted.cells):
         return _first_difference(plan.cells, wanted.cells)
+    if wanted.shard is not None and wanted.shard.of != plan.shards:
+        return f"{plan.shards or 1} shards then, {wanted.shard.of} now"
     asked = {"seed": wanted.seed, "pass_at": wanted.pass_at, "margin": wanted.margin}
     for name, value in asked.items():
         planned = getattr(plan.study, name, None)
@@ -173,11 +193,32 @@ def margin_of(plan: Plan) -> float | None:
     return None if plan.study is None else plan.study.margin
 
 
-def blocks_of(plan: Plan) -> tuple[Block, ...]:
-    """As they were drawn; of an earlier version's plan, as its cells stand."""
+def blocks_of(plan: Plan, shard: Shard | None = None) -> tuple[Block, ...]:
+    """As they were drawn; of an earlier version's plan, as its cells stand. Of a shard: its own."""
+    blocks = _all_blocks(plan)
+    if shard is None:
+        return blocks
+    dealt = _dealt(plan, shard)
+    return tuple(block for block in blocks if block.key in dealt)
+
+
+def _all_blocks(plan: Plan) -> tuple[Block, ...]:
     if plan.study is not None:
         return plan.study.blocks
     return tuple(_block(key, servers) for key, servers in _servers_by_block(plan.cells).items())
+
+
+def _dealt(plan: Plan, shard: Shard) -> frozenset[BlockKey]:
+    """The keys of the blocks that fall to a shard, by what their cells are.
+
+    Dealt out in the order of their digests: shares differ by one block at most, and trials of one
+    scenario or model are spread over them.
+    """
+    contents: dict[BlockKey, list[str]] = {}
+    for cell in plan.cells:
+        contents.setdefault(cell.block, []).append(cell.id)
+    dealt = sorted(contents, key=lambda key: digest_of(sorted(contents[key])))
+    return frozenset(dealt[shard.number - 1 :: shard.of])
 
 
 def _servers_by_block(cells: Sequence[Cell]) -> dict[BlockKey, list[str]]:
@@ -196,7 +237,7 @@ def placement(plan: Plan, cell: Cell, *, taken_up_at: str, machine: str) -> Plac
     """None for a plan of an earlier version."""
     if plan.study is None:
         return None
-    (block,) = [block for block in plan.study.blocks if block.key == cell.block]
+    block = plan.study.by_key[cell.block]
     return Placement(
         place=block.order.index(cell.server) + 1,
         of=len(block.order),

@@ -14,6 +14,7 @@ VERBS = {
     "cell": "run one cell: a scenario with a server",
     "try": "a server by its name: install it, find a health probe, and compare it with the shell",
     "run": "run scenarios × servers × models × trials, score them, and write the report",
+    "merge": "make one run of the shards that several machines ran (`run --shard`)",
     "score": "score a run again from its transcripts, with no Docker",
     "report": "score a run again, show its report, and write report.md, report.json and "
     "report.html; exit 1 if its files contradict each other",

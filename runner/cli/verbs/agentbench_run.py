@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runner.benchmarks.agentbench.queries import Query
     from runner.benchmarks.estimate import Estimate
     from runner.catalog.checkout import Checkout
+    from runner.records import Shard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,7 @@ class Verb(Request):
     name: str = options.run_name()
     json: bool = options.as_json()
     jobs: int = options.jobs()
+    shard: Shard | None = options.shard()
 
 
 def run(request: Verb) -> int:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from runner.agents.spending import Spending
     from runner.benchmarks.scenarios.scenario_estimate import ScenarioEstimate
     from runner.catalog.checkout import Checkout
-    from runner.records import Gate
+    from runner.records import Gate, Shard
     from runner.records.run_store import LoadedRun
     from runner.runs.run_inputs import PreparedRun
 
@@ -75,6 +75,7 @@ class Verb(Request):
     json: bool = options.as_json("print report.json instead of the first screen")
     full: bool = options.full()
     jobs: int = options.jobs()
+    shard: Shard | None = options.shard()
     gate: GatePolicy = options.ungated()
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from runner.benchmarks.estimate import Estimate
     from runner.benchmarks.toolbench.task_benchmark import PreparedTasks
     from runner.benchmarks.toolbench.task_run import TaskRunSetup
+    from runner.records import Shard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,7 @@ class Verb(Request):
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the tables")
     jobs: int = options.jobs()
+    shard: Shard | None = options.shard()
 
 
 def run(request: Verb) -> int:

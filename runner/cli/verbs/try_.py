@@ -141,6 +141,7 @@ def _preflight(
     )
     from runner.records.run_store import RunStore
     from runner.runs.executors.local_executor import LocalExecutor
+    from runner.runs.plan import load_or_create_plan
     from runner.runs.prepare import prepare
     from runner.sandbox.engine import sweep
 
@@ -151,7 +152,8 @@ def _preflight(
     first = replace(whole, trials=1, study=StudyOptions())
     with store.lock():
         sweep(checkout.engine, run=store.label)
-        planned = running.plan_cells(first, store, prepared, ("offline",), None)
+        wanted = running.wanted_run(first, prepared, ("offline",), None)
+        planned = load_or_create_plan(store, wanted)
         running.execute(LocalExecutor(jobs=1), planned, prepared, store)
     use = server_use(store)
     yield from remarks(use, tried.card.network_attempts)

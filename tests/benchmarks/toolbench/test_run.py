@@ -71,6 +71,9 @@ def fairtrial(*arguments: object) -> int:
     return int(stopped.value.code or 0)
 
 
+NAMES = ("whole", "parts")
+
+
 def run(*arguments: object) -> int:
     return fairtrial("toolbench", "run", "data.json", *arguments)
 
@@ -93,6 +96,20 @@ def of(kind: type[Any], found: list[Any]) -> list[Any]:
 
 
 # --- offline ------------------------------------------------------------------------------------
+
+
+def test_shards_of_tasks_merge_into_the_report_of_one_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--trials", 2, "--run", "whole") == 0
+    for number in (3, 1, 2):
+        assert run("--trials", 2, "--run", "parts", "--shard", f"{number}/3") == 0
+    assert "makes one run of them" in capsys.readouterr().err
+    assert fairtrial("merge", *(f"parts.{number}-of-3" for number in (1, 2, 3))) == 0
+    assert fairtrial("toolbench", "report", "parts") == 0
+    of_its_own = {"run", "created_at"}
+    whole, parts = ({k: v for k, v in report(n).items() if k not in of_its_own} for n in NAMES)
+    assert parts == whole
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])
