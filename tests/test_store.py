@@ -202,3 +202,9 @@ def test_a_link_is_no_attempt(store: RunStore, tmp_path: Path) -> None:
     first.rename(tmp_path / "elsewhere")
     first.symlink_to(tmp_path / "elsewhere")
     assert store.counted_attempt(CELL.id) is None
+
+
+def test_a_changed_copy_of_a_record_keeps_nothing_that_was_computed_of_the_other() -> None:
+    assert CELL.id == CELL.id
+    other = CELL.model_copy(update={"trial": 2})
+    assert other.id == Cell(**{**dict(CELL), "trial": 2}).id != CELL.id

@@ -20,6 +20,7 @@ from collections.abc import (
     ValuesView,
 )
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -29,6 +30,7 @@ from runner.records import (
     RubricStep,
     Scenario,
     ServerSpec,
+    Sha256,
     TurnedPair,
     TurnedPairs,
     digest_of,
@@ -72,6 +74,16 @@ class LoadedScenario:
     """Path from the checkout's top -> digest of the text that was parsed, with LF line ends.
 
     The file may be another by the time somebody looks there again."""
+
+    @cached_property
+    def asked(self) -> Sha256:
+        return questions_digest(self.scenario)
+
+    @cached_property
+    def scored_by(self) -> Sha256:
+        """Of all that scores follow from."""
+        scenario, rubric = self.scenario, self.rubric
+        return digest_of([scenario.model_dump(mode="json"), rubric.model_dump(mode="json")])
 
 
 @dataclass(frozen=True, kw_only=True)

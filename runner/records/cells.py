@@ -55,7 +55,7 @@ class Cell(Record):
     def block(self) -> BlockKey:
         return self.scenario, self.model, self.trial
 
-    @property
+    @cached_property
     def id(self) -> str:
         """First 16 hex digits of the digest of the whole record."""
         return digest_of(self)[:16]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, TypeVar
+from collections.abc import Generator, Mapping
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -44,3 +45,15 @@ class Record(BaseModel):
     """Frozen, strict, and no key it does not know: a misspelt key is an error, never ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    def __iter__(self) -> Generator[tuple[str, Any], None, None]:
+        """Its fields. What was computed and kept is none: no record could be made of it again."""
+        for name in type(self).model_fields:
+            yield name, getattr(self, name)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Without what was computed and kept: of the changed fields it would be false."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied

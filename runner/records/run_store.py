@@ -56,6 +56,23 @@ class LostAttempt:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndedAttempt:
+    """An attempt with a result."""
+
+    path: Path
+    result: RecordedResult
+
+    @property
+    def number(self) -> int:
+        """As its folder has it."""
+        return _attempt_number(self.path)
+
+    @property
+    def transcript(self) -> Path:
+        return self.path / "transcript.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoadedCell:
     """One planned cell as it stands on disk."""
 
@@ -70,6 +87,13 @@ class LoadedCell:
     """Every attempt that is in no figure: they were paid for."""
     believed: bool = True
     """False if its files contradict each other: it is in no figure."""
+    ended: tuple[EndedAttempt, ...] = ()
+    """Every attempt that ended, oldest first."""
+
+    @property
+    def counted(self) -> EndedAttempt | None:
+        """See RunStore.counted_attempt."""
+        return _counted(self.ended)
 
     @property
     def measured(self) -> bool:
@@ -93,23 +117,6 @@ class AttemptFolder:
     path: Path
     number: int
     """From 1, cut attempts counted."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EndedAttempt:
-    """An attempt with a result."""
-
-    path: Path
-    result: RecordedResult
-
-    @property
-    def number(self) -> int:
-        """As its folder has it."""
-        return _attempt_number(self.path)
-
-    @property
-    def transcript(self) -> Path:
-        return self.path / "transcript.jsonl"
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -269,6 +276,7 @@ class RunStore:
             result=attempt.result if attempt else None,
             attempts=len(self.attempt_folders(cell.id)),
             lost=tuple(self._lost(cell.id, ended, attempt)),
+            ended=tuple(ended),
         )
 
     def _lost(

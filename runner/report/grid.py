@@ -111,6 +111,8 @@ def listed(names: Sequence[str], most: int) -> str:
 
 
 def _harmless(word: str) -> str:
+    if word.isprintable():
+        return word
     # A terminal would obey an ESC, and U+202E would turn the rest of a page's line round.
     return "".join(char for char in word if unicodedata.category(char)[0] != "C")
 

@@ -52,7 +52,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     for section in report.sections:
         yield from _heading(report, 2, f"Scenario {escape(clean(section.id))}")
-        yield from _section(section)
+        yield from _section(section, report)
     yield from _heading(report, 2, "How to repeat it")
     yield from _repeat(report)
 
@@ -100,14 +100,14 @@ def _titled(table: Table) -> Iterator[str]:
     yield ""
 
 
-def _section(section: ScenarioReport) -> Iterator[str]:
+def _section(section: ScenarioReport, of: Report) -> Iterator[str]:
     where = f"repository: {section.repository}; {section.language}; {section.steps} steps"
     yield f"**{escape(clean(section.title))}.** {escape(clean(section.description, 1000))}"
     yield ""
     yield f"- slant: {escape(clean(section.slant))}"
     yield f"- {escape(clean(where))}"
     yield ""
-    for table in tables.of_scenario(section):
+    for table in tables.of_scenario(section, of):
         yield from _titled(table)
 
 

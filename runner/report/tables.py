@@ -88,15 +88,40 @@ def of_run(report: Report) -> tuple[Table, ...]:
     )
 
 
-def of_scenario(section: ScenarioReport) -> tuple[Table, ...]:
-    """A scenario's tables; the details only if there are some."""
+def of_scenario(section: ScenarioReport, of: Report) -> tuple[Table, ...]:
+    """A scenario's tables; the details only if there are some.
+
+    Of a large run the details of the first trials: with all of them no browser opens the page.
+    """
+    shown = _first_trials(section, CELLS_SHOWN // len(of.sections))
     details = _if_any(
         trials(section),
-        table("Blocks", SCENARIO_BLOCKS, section.blocks),
-        failed_citations(section),
-        table(COMMENTED, COMMENTARY, _commentary(section)),
+        table("Blocks", SCENARIO_BLOCKS, shown.blocks),
+        failed_citations(shown),
+        table(COMMENTED, COMMENTARY, _commentary(shown)),
     )
-    return (scenario_scores(section), table("Cells", CELLS, _cells(section)), *details)
+    left_out = _count(section) - _count(shown)
+    notes = [f"{left_out:,} more, with all that is said of them, are in report.json."]
+    cells = table("Cells", CELLS, _cells(shown), notes=notes if left_out else ())
+    return (scenario_scores(section), cells, *details)
+
+
+def _first_trials(section: ScenarioReport, most: int) -> ScenarioReport:
+    """With the cells and blocks of as many trials as have `most` cells, none of them in part."""
+    trials = sorted(cell.trial for arm in section.arms for cell in arm.cells)
+    if len(trials) <= most:
+        return section
+    end = trials[most]
+    arms = []
+    for arm in section.arms:
+        cells = tuple(cell for cell in arm.cells if cell.trial < end)
+        arms.append(arm.model_copy(update={"cells": cells}))
+    blocks = tuple(block for block in section.blocks if block.trial < end)
+    return section.model_copy(update={"arms": tuple(arms), "blocks": blocks})
+
+
+def _count(section: ScenarioReport) -> int:
+    return sum(len(arm.cells) for arm in section.arms)
 
 
 def _if_any(*found: Table) -> list[Table]:
@@ -146,6 +171,8 @@ CONTRADICTIONS: tuple[Column[Contradiction], ...] = (
     words("found", lambda found: clean(found.found, 80)),
 )
 CONTRADICTIONS_SHOWN = 50
+CELLS_SHOWN = 600
+"""With their verdicts, over all scenarios: some 5 MB of a page."""
 FAULTS: tuple[Column[Fault], ...] = (
     words("cell", _place),
     words("outcome", lambda fault: fault.outcome),

@@ -70,10 +70,10 @@ class Audit:
         # Taken anew for each attempt, a run of n cells would digest its n cells n times.
         digest = run.plan.digest
         for item in run.cells:
-            against = list(self._against(item.cell, run.plan, digest))
-            contradictions += [*against, *self._beside(item.cell)]
+            against = list(self._against(item, run.plan, digest))
+            contradictions += [*against, *self._beside(item)]
             cells.append(replace(item, believed=not against))
-        if gated := self._gated(run.plan):
+        if gated := self._gated(run):
             contradictions.append(gated)
             run = replace(run, plan=run.plan.model_copy(update={"ungated": True}))
         return replace(run, cells=tuple(cells), contradictions=tuple(contradictions))
@@ -87,24 +87,20 @@ class Audit:
                     where=self._where(folder), field="", says="a cell", found="not in plan.json"
                 )
 
-    def _gated(self, plan: Plan) -> Contradiction | None:
-        if plan.ungated:
+    def _gated(self, run: LoadedRun) -> Contradiction | None:
+        if run.plan.ungated:
             return None
-        made = [attempt.result.ungated for attempt in self._ended(plan)]
+        made = [attempt.result.ungated for item in run.cells for attempt in item.ended]
         if not any(made):
             return None
         found = f"{sum(made)} of {len(made)} attempts were made without a gate"
         return Contradiction(where="plan.json", field="ungated", says="false", found=found)
 
-    def _ended(self, plan: Plan) -> Iterator[EndedAttempt]:
-        for cell in plan.cells:
-            yield from self.store.ended_attempts(cell.id)
-
-    def _against(self, cell: Cell, plan: Plan, digest: Sha256) -> Iterator[Contradiction]:
+    def _against(self, item: LoadedCell, plan: Plan, digest: Sha256) -> Iterator[Contradiction]:
         """What keeps a cell out of every figure."""
+        cell, counted = item.cell, item.counted
         yield from self._lost_attempts(cell)
-        counted = self.store.counted_attempt(cell.id)
-        for attempt in self.store.ended_attempts(cell.id):
+        for attempt in item.ended:
             found = _found(attempt, cell, digest)
             yield from self._differing(attempt.path / "result.json", found)
         # Tasks are in no catalog, and nobody imports them.
@@ -151,13 +147,13 @@ class Audit:
                 found = f"{numbers.count(number)} of that number"
                 yield Contradiction(where=where, field="", says=f"attempt-{number}", found=found)
 
-    def _beside(self, cell: Cell) -> Iterator[Contradiction]:
+    def _beside(self, item: LoadedCell) -> Iterator[Contradiction]:
         """What is not read, and changes no figure."""
-        for path in self.store.strays(cell.id):
+        for path in self.store.strays(item.cell.id):
             found = "no attempt and no scorecard; it was not read"
             yield Contradiction(where=self._where(path), field="", says=path.name, found=found)
-        counted = self.store.counted_attempt(cell.id)
-        for attempt in self.store.ended_attempts(cell.id):
+        counted = item.counted
+        for attempt in item.ended:
             if counted is None or not counted.result.outcome.is_measurement:
                 break
             if attempt.number > counted.number:
@@ -183,10 +179,9 @@ class Audit:
         """
         with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch, self._files():
             for item in run.cells:
-                counted = self.store.counted_attempt(item.cell.id)
-                if item.measured and item.believed and counted is not None:
+                if item.measured and item.believed and item.counted is not None:
                     judge = self._judge(item.cell, anew=anew)
-                    yield self._card(item.cell, counted, judge, Path(scratch))
+                    yield self._card(item.cell, item.counted, judge, Path(scratch))
 
     def _card(self, cell: Cell, attempt: EndedAttempt, judge: Judge, scratch: Path) -> Scorecard:
         """Kept from before if nothing that it follows from has changed; else made."""

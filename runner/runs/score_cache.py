@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
-import json
 import os
 import secrets
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from runner.records import Scorecard
-from runner.records.run_store import write_whole
+from runner.records.run_store import write_bytes
 from runner.support.errors import FairtrialError
 
 KEY_BYTES = 32
@@ -36,12 +35,11 @@ class ScoreCache:
     def get(self, name: str) -> Scorecard | None:
         """None if it was never kept, or by somebody else."""
         try:
-            sealed = json.loads((self.folder / f"{name}.json").read_bytes())
-            text, seal = str(sealed["card"]), str(sealed["seal"])
-        except (OSError, ValueError, KeyError, TypeError):
+            seal, _, text = (self.folder / f"{name}.sealed").read_bytes().partition(b"\n")
+        except OSError:
             return None
         # Compared in constant time, a seal is not guessed digit by digit.
-        if not hmac.compare_digest(seal.encode(), self._seal(name, text).encode()):
+        if not hmac.compare_digest(seal, self._seal(name, text)):
             return None
         with contextlib.suppress(ValidationError):
             return Scorecard.model_validate_json(text)
@@ -49,14 +47,14 @@ class ScoreCache:
 
     def put(self, name: str, card: Scorecard) -> None:
         """A disk that takes nothing more costs time later, and no figure now."""
-        text = card.model_dump_json()
-        sealed = {"card": text, "seal": self._seal(name, text)}
+        text = card.model_dump_json().encode()
         with contextlib.suppress(FairtrialError, OSError):
-            write_whole(self.folder / f"{name}.json", json.dumps(sealed))
+            write_bytes(self.folder / f"{name}.sealed", self._seal(name, text) + b"\n" + text)
 
-    def _seal(self, name: str, text: str) -> str:
+    def _seal(self, name: str, text: bytes) -> bytes:
         # With the name, or one cell's card could be put in another's place.
-        return hmac.new(self.key, f"{name}\n{text}".encode(), hashlib.sha256).hexdigest()
+        message = name.encode() + b"\n" + text
+        return hmac.new(self.key, message, hashlib.sha256).hexdigest().encode()
 
 
 def open_score_cache(folder: Path, environ: Mapping[str, str]) -> ScoreCache | None:

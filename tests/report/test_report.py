@@ -20,6 +20,7 @@ from runner.report.build_report import build_report
 from runner.report.grid import clean
 from runner.report.records import ArmReport, Report
 from runner.report.report_files import FORMATS, render_json, write_report
+from runner.report.tables import CELLS_SHOWN, of_scenario
 from runner.report.terminal_first import render as first_screen_of
 from tests.report.loaded import (
     GATE,
@@ -927,3 +928,30 @@ def test_a_name_says_nothing_of_what_answered() -> None:
     assert (report.language_model, report.language_models) == (False, ())
     assert report.notices[0].startswith("Made with the offline model")
     assert arm(report, "codegraph").delta.judgement == "not_ranked"
+
+
+# --- a large run --------------------------------------------------------------------------------
+
+
+def of_many_trials(trials: int) -> Report:
+    arms = [(scenario, server) for scenario in NAMES[:2] for server in ("shell", "codegraph")]
+    numbers = range(1, trials + 1)
+    return report_of(loaded([measured(cell(*arm, n), 0.5) for n in numbers for arm in arms]))
+
+
+def test_a_page_holds_the_first_trials_of_a_large_run_whole_and_says_how_many_more() -> None:
+    report = of_many_trials(200)
+    trials = CELLS_SHOWN // 4
+    for section in report.sections:
+        cells = of_scenario(section, report)[1]
+        assert [row[1] for row in cells.rows] == [str(n + 1) for n in range(trials)] * 2
+        assert cells.notes == ("100 more, with all that is said of them, are in report.json.",)
+        assert len(section.arms[0].cells) == 200, "report.json holds them all"
+    assert "100 more, with all" in markdown.render(report)
+
+
+def test_a_page_of_as_many_cells_as_it_can_hold_leaves_none_out() -> None:
+    report = of_many_trials(CELLS_SHOWN // 4)
+    for section in report.sections:
+        cells = of_scenario(section, report)[1]
+        assert (len(cells.rows), cells.notes) == (CELLS_SHOWN // 2, ())

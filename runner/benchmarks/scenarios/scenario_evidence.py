@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.catalog.catalog import questions_digest
 from runner.protocols import Judge
 from runner.records import Cell, CellResult, Fingerprint, Scorecard, digest_of
 from runner.records.transcript_files import iter_transcript
@@ -31,8 +30,7 @@ class ScenarioEvidence:
         loaded = checkout.catalog.scenarios.get(cell.scenario)
         if loaded is None:
             return {**found, "cell.scenario": (cell.scenario, "not in the catalog")}
-        asked = cell.inputs.get("scenario", "")
-        found["cell.inputs.scenario"] = (asked, questions_digest(loaded.scenario))
+        found["cell.inputs.scenario"] = (cell.inputs.get("scenario", ""), loaded.asked)
         commit = cell.inputs.get("commit", "")
         found["cell.inputs.commit"] = (commit, checkout.repository(loaded).commit)
         return found
@@ -41,8 +39,7 @@ class ScenarioEvidence:
         """runs.benchmark.Benchmark."""
         loaded = checkout.scenario(cell.scenario)
         commit = checkout.repository(loaded).commit
-        asked = [loaded.scenario.model_dump(mode="json"), loaded.rubric.model_dump(mode="json")]
-        return digest_of([cell.id, cell.server, commit, *asked, rules_digest()])
+        return digest_of([cell.id, cell.server, commit, loaded.scored_by, rules_digest()])
 
     def score(
         self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
