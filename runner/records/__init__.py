@@ -60,6 +60,8 @@ from runner.records.citations import (
     ShiftedRates,
     Status,
 )
+from runner.records.exact import ANSWER_FORM, ExactQuestion, ExactQuestions
+from runner.records.keys import ExactKey, ExactKind, MustCite
 from runner.records.new_tokens import NewTokens
 from runner.records.record import (
     CommitSha,
@@ -79,7 +81,6 @@ from runner.records.scenarios import (
     Check,
     Criterion,
     Fact,
-    MustCite,
     Rubric,
     RubricStep,
     Scenario,
@@ -127,6 +128,7 @@ from runner.records.transcript import (
 )
 
 __all__ = [
+    "ANSWER_FORM",
     "BY_MANIFEST",
     "DEFAULT_AGENT",
     "MEASUREMENTS",
@@ -157,6 +159,10 @@ __all__ = [
     "Disagreement",
     "Effort",
     "Event",
+    "ExactKey",
+    "ExactKind",
+    "ExactQuestion",
+    "ExactQuestions",
     "Examination",
     "Fact",
     "FactStatus",
