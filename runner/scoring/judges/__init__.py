@@ -45,11 +45,22 @@ def _local(name: str, settings: JudgeSettings) -> Judge:
     return LocalJudge(name, settings)
 
 
+def _exact(_: str, __: JudgeSettings) -> Judge:
+    from runner.scoring.judges.exact import Exact  # noqa: PLC0415 - it brings the grounding room
+
+    return Exact()
+
+
 JUDGES: dict[str, JudgeKind] = {
     "checklist": JudgeKind(
         open=lambda _, __: Checklist(),
         caveat="That an answer is good beyond the facts its rubric lists: the checklist judge sees "
         "those and nothing else, and an answer that is right in other words can miss them.",
+    ),
+    "exact": JudgeKind(
+        open=_exact,
+        caveat="That an answer explains anything: the exact judge sees which places it cites, and "
+        "none of its words.",
     ),
     "model": JudgeKind(
         open=_model,

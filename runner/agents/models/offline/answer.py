@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from runner.agents.models.offline.findings import Finding
 from runner.agents.models.offline.search import Search, ServerCalls
@@ -18,6 +19,8 @@ _HALF_A_WORD = re.compile(r"\S{0,100}\Z")
 
 def write_answer(search: Search) -> str:
     """Markdown with a citation for every claim; what was not found is said."""
+    if search.asks_for_places:
+        return "\n".join(_places(search))
     defined = search.definitions([*search.names, *search.trail])
     lines = ["What I found, in the order I followed it.", ""]
     for name, place in defined.items():
@@ -29,6 +32,18 @@ def write_answer(search: Search) -> str:
     lines += ["", _doubt(missing, len(uses))]
     lines += _server_doubt(search.server_calls)
     return "\n".join(lines)
+
+
+def _places(search: Search) -> Iterator[str]:
+    """Every line seen that uses what is asked about, where a prompt asks for places alone."""
+    asked, about_tests = search.names[:1], search.is_about_tests()
+    count = 0
+    for finding in search.found:
+        is_meant = finding.in_tests == about_tests and any(map(finding.uses, asked))
+        if is_meant and not finding.in_prose:
+            count += 1
+            yield f"- {_cite(finding)} has `{_code(finding)}`"
+    yield from ("", f"FOUND: {count}")
 
 
 def _uses(search: Search, defined: dict[str, Finding]) -> list[Finding]:

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from runner.records import ANSWER_FORM
+
 COMMON = frozenset(
     (
         "the and for with from that this what which when where into your you are not every each "
@@ -40,13 +42,16 @@ def names_in(prompt: str) -> list[str]:
     Quoted code comes before snake_case and CamelCase words; plain words, the most repeated first,
     only if there are too few of those.
     """
+    asks_for_places = ANSWER_FORM in prompt
+    # Its own words name nothing of the repository.
+    prompt = prompt.replace(ANSWER_FORM, "")
     names: list[str] = []
     for quoted in _QUOTED.findall(prompt):
         # `Flask.wsgi_app` is about wsgi_app first.
         names += reversed(_WORD.findall(quoted))
     names += _SHAPED.findall(prompt)
     names = uncommon(names)
-    if len(names) > 1:
+    if len(names) > 1 or (names and asks_for_places):
         return names
     return list(dict.fromkeys(names + _telling_words(prompt)))
 
