@@ -1088,14 +1088,11 @@ def _unmet(gate: Gate) -> dict[str, str]:
 
 
 def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
-    reach = interval(gate.low, gate.high)
     accepted = "; ".join(since.accepted) if since else ""
     return {
         "judge": f"{gate.judge}, which {gate.standing}",
         **_unmet(gate),
-        "Spearman's rho": (
-            f"{gate.rho:.3f} [{reach}] over {gate.transcripts} transcripts graded by hand"
-        ),
+        "Spearman's rho": _rho(gate),
         "generation": f"{gate.generation}: {gate.reason}",
         "lock": gate.lock,
         "graded": f"{gate.chain_started}: {gate.chain_reason}",
@@ -1104,6 +1101,13 @@ def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
         "accepted since": accepted or "nothing",
         "its past": gate.history or "committed, and read whole",
     }
+
+
+def _rho(gate: Gate) -> str:
+    if gate.rho is None:
+        return "none: it reads keys, and no anchor has one"
+    reach = interval(gate.low, gate.high)
+    return f"{gate.rho:.3f} [{reach}] over {gate.transcripts} transcripts graded by hand"
 
 
 def _planned(since: Since | None) -> str:

@@ -1,4 +1,4 @@
-"""An answer to a question with a key: what is right, what is beside it, and every way to game it."""
+"""An answer to a question with a key: what is right, and every way to game it."""
 
 from __future__ import annotations
 

@@ -23,11 +23,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Protocol, runtime_checkable
 
 from runner.grounding.pointing import TOLERANCE, points_at, same_file
 from runner.grounding.verify import ground, step_citations
-from runner.protocols import Files, LineSource
+from runner.protocols import HoldsFiles, LineSource
 from runner.records import (
     AnswerStep,
     Citation,
@@ -58,13 +57,6 @@ _SAYS = re.compile(
 
 CitationsOf = Sequence[Sequence[Citation]]
 """Of each step, as verified at the commit."""
-
-
-@runtime_checkable
-class HoldsFiles(Protocol):
-    """A source of lines that has the whole commit: paths are resolved by it."""
-
-    def files(self) -> Files: ...
 
 
 class Exact:
