@@ -97,6 +97,16 @@ def test_what_is_optional_counts_neither_for_nor_against() -> None:
     assert quality("shop/order.py:12") == 0
 
 
+def test_the_head_of_a_function_that_calls_finds_its_call_and_no_second_one() -> None:
+    head, calls = place("cart", 38), (place("cart", 40), place("cart", 43))
+    one = ExactKey(kind="callers", places=calls[:1], optional=(head,))
+    two = ExactKey(kind="callers", places=calls, optional=(head,))
+
+    assert quality("shop/cart.py:38", key=one) == 1
+    assert quality("shop/cart.py:38", "shop/cart.py:40", key=one) == 1
+    assert quality("shop/cart.py:38", "shop/cart.py:40", key=two) == pytest.approx(2 / 3)
+
+
 def test_a_near_miss_counts_against_and_is_named() -> None:
     verdict = judged("\n".join([*RIGHT, "shop/stock.py:50"]))
 

@@ -7,7 +7,8 @@ line (docs/exact.md). Quality is F1, the harmonic mean of
 - precision: places found / (places found + what is cited beside them).
 
 A citation finds a place that it overlaps or misses by at most 5 lines. What the key calls wrong and
-lies nearer takes it away. What lies nearest something optional counts nothing. Lines cost: a range
+lies nearer takes it away; what is nearer to something optional, such as the head of the function
+that calls, finds the nearest place if nothing else does, and costs nothing. Lines cost: a range
 that is longer than what it finds is charged as the citations it would take to cover it one by one,
 so that a file tiled with ranges is worth what a file sprayed with lines is.
 
@@ -196,7 +197,13 @@ class Marked:
         """Place -> the citation that finds it; as many places as can be, whatever the order."""
         found: dict[MustCite, Span] = {}
         for span in self.cited:
-            self._assign(span, found, set())
+            if not self._is_aside(span):
+                self._assign(span, found, set())
+        # Afterwards, and the nearest place alone: beside two calls, a function's head and one of
+        # them would be taken for both.
+        for span in filter(self._is_aside, self.cited):
+            for place in self._meant[span][:1]:
+                found.setdefault(place, span)
         return found
 
     def _assign(self, span: Span, found: dict[MustCite, Span], tried: set[MustCite]) -> bool:
@@ -217,11 +224,13 @@ class Marked:
 
     def _candidates(self, span: Span) -> tuple[MustCite, ...]:
         reached = [place for place in self.key.places if span.reaches(place)]
-        others = [*self.key.wrong, *self.key.optional]
-        known = [span.distance(other) for other in others if span.reaches(other)]
-        nearest = min(known, default=TOLERANCE)
+        nearest = _nearest(span, self.key.wrong)
         kept = [place for place in reached if span.distance(place) <= nearest]
         return tuple(sorted(kept, key=lambda place: (span.distance(place), place.line)))
+
+    def _is_aside(self, span: Span) -> bool:
+        """Is it nearer to something optional than to a place?"""
+        return _nearest(span, self.key.optional) < _nearest(span, self.key.places)
 
     def _charge(self, span: Span) -> float:
         """0 for a citation of a place, or of something optional, that is no longer than that."""
@@ -232,8 +241,7 @@ class Marked:
 
     def _elsewhere(self, span: Span) -> float:
         free = [it for it in self.key.optional if span.reaches(it)]
-        miss = self._near_miss(span)
-        if not free or (miss and span.distance(miss) < min(map(span.distance, free))):
+        if not free or _nearest(span, self.key.wrong) < _nearest(span, free):
             return span.cost(None)
         return min(map(span.cost, free)) - 1
 
@@ -304,6 +312,12 @@ class Marked:
                     line=miss.line,
                     credit=-1.0,
                 )
+
+
+def _nearest(span: Span, places: Iterable[MustCite]) -> int:
+    """Lines to the nearest of those it reaches; more than any of them if it reaches none."""
+    reached = (span.distance(place) for place in places if span.reaches(place))
+    return min(reached, default=TOLERANCE + 1)
 
 
 def _shown(place: MustCite) -> str:
