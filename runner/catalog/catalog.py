@@ -47,7 +47,7 @@ from runner.records import (
     parse_yaml,
     read_text,
 )
-from runner.servers.definition_rules import LOCK_FILES
+from runner.servers.definition_rules import LOCK_FILES, probe_for
 from runner.servers.definition_rules import definition_problems as launch_problems
 from runner.support.errors import CatalogError, FairtrialError, Problem
 
@@ -306,8 +306,7 @@ def can_be_measured(server: ServerSpec | None, scenario: Scenario) -> bool:
     """
     if server is None:
         return True
-    repository = scenario.repository.label
-    return any(canary.repository in (repository, "*") for canary in server.canaries)
+    return probe_for(server, scenario.repository.label, scenario.known) is not None
 
 
 def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
@@ -596,5 +595,5 @@ def _server_problems(folder: Path, spec: ServerSpec, locks: Mapping[str, str]) -
 
 def questions_digest(scenario: Scenario) -> str:
     """Of what the agent is asked and allowed: a changed rubric or title asks for no new run."""
-    asked = scenario.model_dump(mode="json", include={"repository", "budget"})
+    asked = scenario.model_dump(mode="json", include={"repository", "budget", "known"})
     return digest_of({**asked, "prompts": [step.prompt for step in scenario.steps]})

@@ -11,6 +11,7 @@ from runner.records import (
     ExactKind,
     ExactQuestion,
     ExactQuestions,
+    KnownName,
     MustCite,
     Rubric,
     RubricStep,
@@ -74,7 +75,20 @@ def scenario_of(folder: str, asked: ExactQuestions, question: ExactQuestion) -> 
         slant=f"asks {_ASKS[question.key.kind]}: the table by kind says whom that favours",
         budget=asked.budget,
         steps=(step,),
+        known=known_in(asked),
     )
+
+
+def known_in(asked: ExactQuestions) -> KnownName | None:
+    """The same for all of a repository's cells: the first name that a key says is defined.
+
+    What an answer may cite besides is the definition first, with its name.
+    """
+    for question in asked.questions:
+        for place in question.key.optional:
+            if place.symbol:
+                return KnownName(symbol=place.symbol, path=place.path, language=asked.language)
+    return None
 
 
 def rubric_of(question: ExactQuestion) -> Rubric:

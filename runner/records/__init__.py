@@ -61,7 +61,7 @@ from runner.records.citations import (
     Status,
 )
 from runner.records.exact import ANSWER_FORM, ExactQuestion, ExactQuestions
-from runner.records.keys import ExactKey, ExactKind, MustCite
+from runner.records.keys import ExactKey, ExactKind, KnownName, MustCite
 from runner.records.new_tokens import NewTokens
 from runner.records.record import (
     CommitSha,
@@ -182,6 +182,7 @@ __all__ = [
     "Imported",
     "JudgeLock",
     "Judging",
+    "KnownName",
     "Limits",
     "Malformed",
     "McpCall",

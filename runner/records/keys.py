@@ -61,3 +61,12 @@ class ExactKey(Record):
         if len(set(known)) < len(known):
             raise ValueError("a place stands in the key twice")
         return self
+
+
+class KnownName(Record):
+    """A name of a repository and the file that defines it: a health probe may ask for it."""
+
+    symbol: str
+    path: str
+    language: str
+    """Of the repository."""

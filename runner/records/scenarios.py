@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from runner.records.keys import ExactKey, MustCite
+from runner.records.keys import ExactKey, KnownName, MustCite
 from runner.records.record import Name, Record, UnitInterval, unless_none
 from runner.records.repositories import Source
 
@@ -70,6 +70,8 @@ class Scenario(Record):
     no reference; its quality is not scored, and nothing proves it."""
     budget: Budget
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
+    known: KnownName | None = unless_none()
+    """For servers that have no health probe for this repository, and one for any."""
 
 
 class Fact(Record):

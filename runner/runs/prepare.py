@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from itertools import product
 
-from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer
+from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer, can_be_measured
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import harness_digest
-from runner.records import DEFAULT_AGENT, ArmServer, ServerCard, ServerSpec, digest_of
+from runner.records import DEFAULT_AGENT, ArmServer, KnownName, ServerCard, ServerSpec, digest_of
 from runner.repositories.repository import Repository
 from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.sandbox.engine import engine_facts, sweep
@@ -109,7 +109,7 @@ def check_server(checkout: Checkout, name: str, scenario: str) -> ServerCard:
     """
     server = checkout.server(name)
     installed = install(checkout, server)
-    repository, image = _place_to_examine(checkout, server, scenario)
+    repository, image, known = _place_to_examine(checkout, server, scenario)
     lend(checkout, server.spec, image)
     checkout.log(f"checking {name} on {repository}")
     examination = examine(
@@ -119,17 +119,23 @@ def check_server(checkout: Checkout, name: str, scenario: str) -> ServerCard:
         image=image,
         repository=repository,
         limits=checkout.limits,
+        known=known,
     )
     return asyncio.run(examination)
 
 
-def _place_to_examine(checkout: Checkout, server: LoadedServer, scenario: str) -> tuple[str, str]:
-    """A repository's label and the image that holds it; a testbed's server needs neither."""
+def _place_to_examine(
+    checkout: Checkout, server: LoadedServer, scenario: str
+) -> tuple[str, str, KnownName | None]:
+    """A repository's label, the image that holds it, and a name in it.
+
+    A testbed's server needs none of them.
+    """
     if server.spec.name in checkout.catalog.testbed and not scenario:
-        return "an empty workspace", checkout.base_image
+        return "an empty workspace", checkout.base_image, None
     loaded = checkout.scenario(scenario) if scenario else _scenario_for(checkout, server)
     label = loaded.scenario.repository.label
-    return label, workspace(checkout, checkout.repository(loaded)).id
+    return label, workspace(checkout, checkout.repository(loaded)).id, loaded.scenario.known
 
 
 def _scenario_for(checkout: Checkout, server: LoadedServer) -> LoadedScenario:
@@ -137,7 +143,9 @@ def _scenario_for(checkout: Checkout, server: LoadedServer) -> LoadedScenario:
     known = list(checkout.catalog.scenarios.sound().values())
     for canary in server.spec.canaries:
         for loaded in known:
-            if canary.repository in (loaded.scenario.repository.label, "*"):
+            if canary.repository in (loaded.scenario.repository.label, "*") and can_be_measured(
+                server.spec, loaded.scenario
+            ):
                 return loaded
     raise FairtrialError(
         "no scenario's repository has a health probe of this server",

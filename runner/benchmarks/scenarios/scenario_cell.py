@@ -112,7 +112,8 @@ async def _mounted_server(
 async def _wait_until_ready(attempt: Attempt, session: ServerSession, spec: ServerSpec) -> None:
     started = time.monotonic()
     try:
-        await require_canary(session, spec, attempt.scenario.scenario.repository.label)
+        scenario = attempt.scenario.scenario
+        await require_canary(session, spec, scenario.repository.label, scenario.known)
     finally:
         attempt.measured.canary_sec = time.monotonic() - started
 
