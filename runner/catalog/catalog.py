@@ -47,6 +47,7 @@ from runner.records import (
     parse_yaml,
     read_text,
 )
+from runner.records.arms import NO_TOOLS_ARM
 from runner.servers.definition_rules import LOCK_FILES, probe_for
 from runner.servers.definition_rules import definition_problems as launch_problems
 from runner.support.errors import CatalogError, FairtrialError, Problem
@@ -585,10 +586,10 @@ def _server_problems(folder: Path, spec: ServerSpec, locks: Mapping[str, str]) -
         yield Problem(where=_where(folder), message=message)
     where = _where(folder / "server.yaml")
     yield from launch_problems(spec, where)
-    if spec.name != folder.name or folder.name == SHELL:
+    if spec.name != folder.name or folder.name in (SHELL, NO_TOOLS_ARM):
         message = (
             f"is {spec.name!r}, but the folder is {folder.name!r}; "
-            f"`{SHELL}` is the built-in baseline's"
+            f"`{SHELL}` and `{NO_TOOLS_ARM}` are built in"
         )
         yield Problem(where=f"{where} name", message=message)
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.catalog.catalog import EXACT, Catalog, LoadedScenario
 from runner.gate import qualities
-from runner.gate.exact_pairs import KINDS, KeyMaterial, worse_than
+from runner.gate.exact_pairs import ALL, KINDS, PairsOfQuestion, ask_pairs
 from runner.gate.requirements import not_examined
-from runner.grounding.verify import ground, step_citations
-from runner.protocols import ByKey, Files, HoldsFiles, Judge, Log, OpenLineSource
+from runner.protocols import ByKey, HoldsFiles, Judge, Log, OpenLineSource
 from runner.records import (
     Concordance,
     ExactKey,
@@ -24,7 +22,6 @@ from runner.records import (
     digest_of,
 )
 from runner.scoring.rank_agreement import DECIMALS, ROUNDING, correlate
-from runner.scoring.steps import answer_steps, must_find
 from runner.support.code_digest import makes_figures
 from runner.support.errors import NoVerdict
 
@@ -33,68 +30,12 @@ if TYPE_CHECKING:
 
 LEAST_PAIRS = 20
 """Of a kind: a suite of a few questions vouches for nobody."""
-ALL = 1.0
-"""Of the pairs: a key leaves nothing to taste."""
 EXAMINED = "questions that were examined"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairsOfQuestion:
-    """How one question's pairs came out."""
-
-    asked: Counter[str] = field(default_factory=Counter)
-    """Kind -> pairs."""
-    lost: tuple[tuple[str, str], ...] = ()
-    """Kind of each pair in which the worse answer was not worse, and that answer."""
-
-    @property
-    def share(self) -> float:
-        return 1 - len(self.lost) / self.asked.total()
 
 
 def key_of(loaded: LoadedScenario) -> str:
     """Of all that a question's pairs follow from, but the judge and the repository's pin."""
     return digest_of([loaded.scenario.id, loaded.scored_by])
-
-
-def ask_pairs(
-    judge: ByKey,
-    loaded: LoadedScenario,
-    files: Files,
-    others: Sequence[ExactKey] = (),
-    cache_dir: Path | None = None,
-) -> PairsOfQuestion:
-    """Every pair of a question, and which were lost."""
-    material = _material(loaded, files, others)
-
-    def quality(text: str) -> float:
-        steps = answer_steps(loaded.scenario, [text])
-        cited = step_citations(ground([text], files, cache_dir=cache_dir))
-        return judge.verdict(loaded.rubric, steps, must_find(loaded.scenario), cited).quality
-
-    best = quality(material.text)
-    asked: Counter[str] = Counter()
-    lost = []
-    for worse in worse_than(material):
-        asked[worse.kind] += 1
-        ahead = best - quality(worse.text)
-        # What is not right to begin with can lose to anything.
-        won = best >= ALL - ROUNDING and (
-            ahead > ROUNDING or (worse.no_gain and ahead >= -ROUNDING)
-        )
-        if not won:
-            lost.append((worse.kind, worse.text))
-    return PairsOfQuestion(asked=asked, lost=tuple(lost))
-
-
-def _is_won(ahead: float, *, no_gain: bool) -> bool:
-    return ahead >= -ROUNDING if no_gain else ahead > ROUNDING
-
-
-def _material(loaded: LoadedScenario, files: Files, others: Sequence[ExactKey]) -> KeyMaterial:
-    (step,), (asked,) = loaded.scenario.steps, loaded.rubric.steps
-    assert asked.key is not None  # noqa: S101 - only questions are asked about
-    return KeyMaterial(key=asked.key, files=files, prompt=step.prompt, others=others)
 
 
 def shipped_questions(catalog: Catalog) -> list[LoadedScenario]:

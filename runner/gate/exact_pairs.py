@@ -6,15 +6,23 @@ pair: one that is lost is a question, or a rule, that can be gamed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
+from runner.gate.adversarial_answers import ScenarioWithRubric
 from runner.gate.perturbations import shuffled
 from runner.grounding.pointing import TOLERANCE
-from runner.protocols import Files
+from runner.grounding.verify import ground, step_citations
+from runner.protocols import ByKey, Files
 from runner.records import ExactKey, MustCite
+from runner.scoring.rank_agreement import ROUNDING
+from runner.scoring.steps import answer_steps, must_find
 
+ALL = 1.0
+"""Of the pairs: a key leaves nothing to taste."""
 Lines = tuple[tuple[str, int], ...]
 """Path and line of each place that an answer cites."""
 MOST_OF_A_KIND = 6
@@ -223,3 +231,60 @@ KINDS: dict[str, Callable[[KeyMaterial], Iterator[str]]] = {
     SHUFFLED: _shuffled,
 }
 NO_GAIN = frozenset({SHUFFLED})
+
+
+# --- a question's pairs ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsOfQuestion:
+    """How one question's pairs came out."""
+
+    asked: Counter[str] = field(default_factory=Counter)
+    """Kind -> pairs."""
+    lost: tuple[tuple[str, str], ...] = ()
+    """Kind of each pair in which the worse answer was not worse, and that answer."""
+
+    @property
+    def share(self) -> float:
+        return 1 - len(self.lost) / self.asked.total()
+
+
+def ask_pairs(
+    judge: ByKey,
+    loaded: ScenarioWithRubric,
+    files: Files,
+    others: Sequence[ExactKey] = (),
+    cache_dir: Path | None = None,
+) -> PairsOfQuestion:
+    """Every pair of a question, and which were lost."""
+    material = _material(loaded, files, others)
+
+    def quality(text: str) -> float:
+        steps = answer_steps(loaded.scenario, [text])
+        cited = step_citations(ground([text], files, cache_dir=cache_dir))
+        return judge.verdict(loaded.rubric, steps, must_find(loaded.scenario), cited).quality
+
+    best = quality(material.text)
+    asked: Counter[str] = Counter()
+    lost = []
+    for worse in worse_than(material):
+        asked[worse.kind] += 1
+        ahead = best - quality(worse.text)
+        # What is not right to begin with can lose to anything.
+        won = best >= ALL - ROUNDING and (
+            ahead > ROUNDING or (worse.no_gain and ahead >= -ROUNDING)
+        )
+        if not won:
+            lost.append((worse.kind, worse.text))
+    return PairsOfQuestion(asked=asked, lost=tuple(lost))
+
+
+def _is_won(ahead: float, *, no_gain: bool) -> bool:
+    return ahead >= -ROUNDING if no_gain else ahead > ROUNDING
+
+
+def _material(loaded: ScenarioWithRubric, files: Files, others: Sequence[ExactKey]) -> KeyMaterial:
+    (step,), (asked,) = loaded.scenario.steps, loaded.rubric.steps
+    assert asked.key is not None  # noqa: S101 - only questions are asked about
+    return KeyMaterial(key=asked.key, files=files, prompt=step.prompt, others=others)

@@ -29,6 +29,7 @@ from runner.records import (
     is_self_check,
     server_of,
 )
+from runner.records.arms import NO_TOOLS_ARM
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.blocks import block_reports, order_of
 from runner.report.caveats import not_concluded
@@ -208,7 +209,7 @@ def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
 
 
 def _servers(view: RunView) -> tuple[str, ...]:
-    return unique(server_of(arm) for arm in view.servers if arm != SHELL)
+    return unique(server_of(arm) for arm in view.servers if arm not in (SHELL, NO_TOOLS_ARM))
 
 
 def _question(servers: Sequence[str], standing: Standing) -> str:
@@ -289,7 +290,7 @@ def _beside(arm: ArmView, shell: ArmView | None) -> PairedBaseline | None:
 
 
 def _title(arm: ArmView, spec: ServerSpec | None) -> str:
-    if spec and is_self_check(arm.server):
+    if is_self_check(arm.server):
         return ArmServer.of(arm.server).describe()
     if spec:
         return spec.title

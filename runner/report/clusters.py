@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from runner.records import GitSource, Scenario, Source
+from runner.records.repositories import LOCAL_SCHEME
 from runner.report.records import ClusterKind, Sampled
 from runner.scoring import statistics
 
@@ -47,6 +48,12 @@ def repository_name(source: Source) -> str:
     """`flask` of its package and of its git repository: they hold the same code."""
     name = source.url.removesuffix("/") if isinstance(source, GitSource) else source.name
     return re.sub(r"[-_.]+", "-", PurePosixPath(name).name.removesuffix(".git").lower())
+
+
+def named(repository: str) -> str:
+    """As a sentence has it; a folder that was given no name by its owner has none here either."""
+    name = repository.removeprefix(LOCAL_SCHEME)
+    return "this repository" if re.fullmatch(r"(own(-\d+)?)?|[0-9a-f]{40}", name) else name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +97,7 @@ class Clusters:
         if self.kind == "repository":
             return ""
         if len(self.repositories) == 1:
-            return " on this repository"
+            return f" on {named(self.repositories[0])}"
         return f" on these {len(self.repositories)} repositories"
 
     def means(self, by_scenario: Mapping[str, float]) -> tuple[float, ...]:

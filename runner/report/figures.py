@@ -94,8 +94,8 @@ def fairness_figures(arm: ArmView) -> FairnessFigures:
 
 @makes_figures
 def adoption_figures(arm: ArmView) -> AdoptionFigures | None:
-    """None for the shell: it has no server to adopt."""
-    if arm.is_shell:
+    """None where there is no server to adopt."""
+    if not arm.has_server:
         return None
     halves = [cell.scorecard.adoption for cell in arm.usable if cell.scorecard]
     return AdoptionFigures(

@@ -10,6 +10,7 @@ from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer, can_be_m
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import harness_digest
 from runner.records import DEFAULT_AGENT, ArmServer, KnownName, ServerCard, ServerSpec, digest_of
+from runner.records.arms import NO_TOOLS_ARM
 from runner.repositories.repository import Repository
 from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.sandbox.engine import engine_facts, sweep
@@ -60,8 +61,8 @@ def _prepare_scenario(checkout: Checkout, name: str) -> PreparedScenario:
 
 
 def _prepare_arm(checkout: Checkout, name: str) -> PreparedArm:
-    if name == SHELL:
-        return PreparedArm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
+    if name in (SHELL, NO_TOOLS_ARM):
+        return PreparedArm(name=name, spec=None, volume=None, digest=digest_of(name))
     arm = ArmServer.of(name)
     server = checkout.server(arm.server)
     installed = install(checkout, server)

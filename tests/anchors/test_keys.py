@@ -10,8 +10,8 @@ import yaml
 from runner.catalog.catalog import load_catalog
 from runner.catalog.commit_lines import CommitLines
 from runner.gate import gate
-from runner.gate.exact_examination import EXAMINED, ask_pairs
-from runner.gate.exact_pairs import KINDS, SHUFFLED
+from runner.gate.exact_examination import EXAMINED
+from runner.gate.exact_pairs import KINDS, SHUFFLED, ask_pairs
 from runner.records import GateVerdict
 from runner.scoring.judges.exact import Exact
 from runner.support.errors import AnchorsDisagree, AnchorsDrifted, NoVerdict

@@ -132,7 +132,12 @@ async def _converse(
     attempt.log("the agent works")
     if attempt.arm.moved_lines:
         attempt.note(f"the model is shown {ArmServer.of(attempt.arm.name).describe()}")
-    toolbox = Toolbox(container, attempt.prepared.limits, _mounted(attempt.arm, session))
+    toolbox = Toolbox(
+        container,
+        attempt.prepared.limits,
+        _mounted(attempt.arm, session),
+        has_shell=attempt.arm.has_tools,
+    )
     agent = AGENTS[attempt.prepared.agent](
         model=model,
         scenario=attempt.scenario.scenario,

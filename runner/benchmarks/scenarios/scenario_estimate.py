@@ -24,7 +24,17 @@ from runner.benchmarks.scenarios.scenario_power import (
     spread_of,
 )
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
-from runner.records import Budget, Count, Effort, Price, Scenario, is_candidate, server_of
+from runner.records import (
+    Budget,
+    Count,
+    Effort,
+    Price,
+    Scenario,
+    ServerSpec,
+    is_candidate,
+    server_of,
+)
+from runner.records.arms import NO_TOOLS_ARM
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report.clusters import Clusters, Topic, topics_of
 from runner.report.figures import values, whole_fairness
@@ -84,10 +94,14 @@ class PlannedPairs:
         """Server -> its scenarios."""
         found: dict[str, list[str]] = {}
         for server, (name, scenario) in product(self.servers, self.scenarios.items()):
-            spec = pick(self.catalog.servers, server_of(server), "server").spec
-            if can_be_measured(spec, scenario):
+            if can_be_measured(self._spec(server), scenario):
                 found.setdefault(server, []).append(name)
         return found
+
+    def _spec(self, arm: str) -> ServerSpec | None:
+        if arm == NO_TOOLS_ARM:
+            return None
+        return pick(self.catalog.servers, server_of(arm), "server").spec
 
     @property
     def compared(self) -> dict[str, Scenario]:

@@ -41,6 +41,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExactChoice:
+    """Questions whose whole answer is a key: scored by code, and asked of no judge."""
+
+    exact: bool = said(
+        "--exact", "questions scored by a key: the project's, else all that ship; one trial each"
+    )
+    arms: str = said("--arms A,B", "as --server, between commas", "")
+    questions: int | None = said(
+        "--questions N", "so many: drawn from those that are there, or made of --repo (60)", None
+    )
+    repo: str = said("--repo PATH_OR_URL", "with --exact: make them of this", "")
+    label: str = said("--label NAME", "of --repo in files and reports (default: own)", "")
+    commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)", None)
+    dirty: bool = said("--dirty", "take --repo's files as they are")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     scenarios: tuple[str, ...] = repeatable(
         "--scenario", " (default: the project's, else all of scenarios/core)"
@@ -48,8 +65,10 @@ class Verb(Request):
     servers: tuple[str, ...] = repeatable(
         "--server",
         "; `shell` is always an arm (default: the project's, else all). To check the run itself: "
-        "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20",
+        "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20, and "
+        "`none` no tool at all: what the model knows by heart",
     )
+    exact: ExactChoice = group(ExactChoice)
     models: tuple[str, ...] = options.models()
     agent: str = options.agent()
     turns: Turns = group(Turns)
@@ -80,19 +99,36 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
+    arms = tuple(filter(None, request.exact.arms.split(",")))
+    request = replace(request, servers=(*request.servers, *arms))
+    if request.exact.exact:
+        from runner.cli.exact_run import run_exact
+
+        return run_exact(request)
     judge = asked_judge(request.judge.judging, request.spending)
     return running.run(request, subject_of(request, open_checkout(request.root), judge))
 
 
 def subject_of(request: Verb, checkout: Checkout, judge: AskedJudge) -> ScenarioSubject:
     """Raises FairtrialError for a scenario or server that there is not."""
+    scenarios = checkout.choose_scenarios(request.scenarios)
     return ScenarioSubject(
         request=request,
         checkout=checkout,
-        asked=judge,
-        scenarios=checkout.choose_scenarios(request.scenarios),
+        asked=judged_by_keys(checkout, judge, scenarios),
+        scenarios=scenarios,
         servers=checkout.choose_servers(request.servers),
     )
+
+
+def judged_by_keys(checkout: Checkout, judge: AskedJudge, scenarios: Sequence[str]) -> AskedJudge:
+    """Where every question has a key nobody else is asked: nothing is left to judge."""
+    from runner.records import Judging
+    from runner.scoring.judges import EXACT
+
+    if not all(checkout.scenario(name).rubric.is_keyed for name in scenarios):
+        return judge
+    return replace(judge, judging=Judging(judges=(EXACT,)))
 
 
 @dataclass(frozen=True, kw_only=True)

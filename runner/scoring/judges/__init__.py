@@ -51,13 +51,14 @@ def _exact(_: str, __: JudgeSettings) -> Judge:
     return Exact()
 
 
+EXACT = "exact"
 JUDGES: dict[str, JudgeKind] = {
     "checklist": JudgeKind(
         open=lambda _, __: Checklist(),
         caveat="That an answer is good beyond the facts its rubric lists: the checklist judge sees "
         "those and nothing else, and an answer that is right in other words can miss them.",
     ),
-    "exact": JudgeKind(
+    EXACT: JudgeKind(
         open=_exact,
         caveat="That an answer explains anything: the exact judge sees which places it cites, and "
         "none of its words.",
