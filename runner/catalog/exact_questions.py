@@ -76,6 +76,8 @@ def scenario_of(folder: str, asked: ExactQuestions, question: ExactQuestion) -> 
         budget=asked.budget,
         steps=(step,),
         known=known_in(asked),
+        asks=question.key.kind,
+        grep_f1=question.grep_f1,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from runner.records.keys import ExactKey, KnownName, MustCite
+from runner.records.keys import ExactKey, ExactKind, KnownName, MustCite
 from runner.records.record import Name, Record, UnitInterval, unless_none
 from runner.records.repositories import Source
 
@@ -72,6 +72,10 @@ class Scenario(Record):
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
     known: KnownName | None = unless_none()
     """For servers that have no health probe for this repository, and one for any."""
+    asks: ExactKind | None = unless_none()
+    """Of a question with a key."""
+    grep_f1: UnitInterval | None = unless_none()
+    """What the offline model got for it with the shell alone."""
 
 
 class Fact(Record):

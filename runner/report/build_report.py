@@ -45,6 +45,7 @@ from runner.report.figures import (
     why_missing,
 )
 from runner.report.grid import listed
+from runner.report.keyed import keyed
 from runner.report.records import (
     ArmReport,
     BlockReport,
@@ -124,13 +125,14 @@ def build_report(
     standing: Standing = shown.standing if shown else "screens"
     made = _made_with(view, run.plan, standing)
     report = Report(
-        notices=(*_notices(view, run, shown, since), *_screening(standing, shown)),
+        notices=(*_notices(view, run, shown, since), *_screening(view, standing, shown)),
         ungated=run.plan.ungated,
         gate=shown,
         since=since,
+        keyed=keyed(view),
         standing=standing,
         language_model=view.models == view.language_models,
-        question=_question(_servers(view), standing),
+        question=_question(_servers(view), standing, by_keys=view.clusters.by_keys),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
@@ -198,8 +200,12 @@ def _few(sampled: Sampled) -> Iterator[str]:
         yield FEW.format(clusters="repositories", count=sampled.repositories, least=least)
 
 
-def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
+def _screening(view: RunView, standing: Standing, gate: Gate | None) -> Iterator[str]:
     if standing == "ranks":
+        return
+    if view.clusters.by_keys:
+        why = f"requirements not met: {len(gate.unmet)}" if gate else "no gate vouches for its keys"
+        yield f"UNRANKED: {why}. F1 is what it is, and no arm is ranked by it."
         return
     if gate is None:
         why = "no gate vouches for its judge"
@@ -212,11 +218,13 @@ def _servers(view: RunView) -> tuple[str, ...]:
     return unique(server_of(arm) for arm in view.servers if arm not in (SHELL, NO_TOOLS_ARM))
 
 
-def _question(servers: Sequence[str], standing: Standing) -> str:
+def _question(servers: Sequence[str], standing: Standing, *, by_keys: bool) -> str:
     if not servers:
         return "How well does the agent answer with a shell alone?"
     *others, last = servers
     listed = f"{', '.join(others)} or {last}" if others else last
+    if by_keys:
+        return f"Does the agent find the right places with {listed} attached, and at what cost?"
     if standing == "screens":
         return f"What does the agent answer with {listed} attached, and what does it cost?"
     return (

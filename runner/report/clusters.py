@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from runner.records import GitSource, Scenario, Source
+from runner.records import ExactKind, GitSource, Scenario, Source
 from runner.records.repositories import LOCAL_SCHEME
 from runner.report.records import ClusterKind, Sampled
 from runner.scoring import statistics
@@ -30,6 +30,10 @@ class Topic:
     """Its name; another version or another source of it is the same repository."""
     files: frozenset[str] = frozenset()
     """Paths that an answer has to cite. Two scenarios that share one are of one group."""
+    asks: ExactKind | None = None
+    """Of a question with a key."""
+    grep_f1: float | None = None
+    """What a text search alone got for it."""
 
 
 def topics_of(scenarios: Mapping[str, Scenario]) -> dict[str, Topic]:
@@ -41,6 +45,8 @@ def _topic(scenario: Scenario) -> Topic:
     return Topic(
         repository=repository_name(scenario.repository),
         files=frozenset(place.path for place in places),
+        asks=scenario.asks,
+        grep_f1=scenario.grep_f1,
     )
 
 
@@ -75,6 +81,12 @@ class Clusters:
         if len(self.repositories) >= statistics.least_clusters(self.comparisons):
             return "repository"
         return "question"
+
+    @property
+    def by_keys(self) -> bool:
+        """Every question has a key: the figure to compare is F1, and nobody judged it."""
+        asks = [topic.asks for topic in self.topics.values()]
+        return bool(asks) and None not in asks
 
     def least(self, comparisons: int) -> int:
         """Clusters below which nothing can be said."""
