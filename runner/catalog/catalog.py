@@ -19,7 +19,7 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -418,17 +418,21 @@ def _read_questions(folder: Path) -> dict[str, LoadedScenario]:
         raise CatalogError(problems)
     loaded = {}
     for question in asked.questions:
-        scenario = scenario_of(folder.name, asked, question)
-        loaded[scenario.id] = LoadedScenario(
-            scenario=scenario,
-            rubric=rubric_of(question),
-            reference=(reference_of(question),),
-            suite=EXACT,
-            folder=folder,
-            digests=_digests(texts),
-            question=question,
-        )
+        one = loaded_question(folder.name, asked, question)
+        loaded[one.scenario.id] = replace(one, folder=folder, digests=_digests(texts))
     return loaded
+
+
+def loaded_question(folder: str, asked: ExactQuestions, question: ExactQuestion) -> LoadedScenario:
+    """`folder`: the name of the one that holds, or is to hold, its file."""
+    return LoadedScenario(
+        scenario=scenario_of(folder, asked, question),
+        rubric=rubric_of(question),
+        reference=(reference_of(question),),
+        suite=EXACT,
+        folder=Path(folder),
+        question=question,
+    )
 
 
 def _read_scenario(folder: Path) -> LoadedScenario:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.cli import running
-from runner.cli.opening import asked_judge, open_checkout
+from runner.cli.options import said
 from runner.cli.output import tell
-from runner.cli.verbs import run as run_verb
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
@@ -19,45 +17,65 @@ OF_A_REPOSITORY = 60
 """Questions that are made of one."""
 
 
-def run_exact(request: run_verb.Verb) -> int:
+@dataclass(frozen=True, kw_only=True)
+class ExactChoice:
+    """Questions whose whole answer is a key: scored by code, and asked of no judge."""
+
+    exact: bool = said(
+        "--exact", "questions scored by a key: the project's, else all that ship; one trial each"
+    )
+    arms: str = said("--arms A,B", "as --server, between commas", "")
+    questions: int | None = said(
+        "--questions N", "so many: drawn from those that are there, or made of --repo (60)", None
+    )
+    repo: str = said("--repo PATH_OR_URL", "with --exact: make them of this", "")
+    label: str = said("--label NAME", "of --repo in files and reports (default: own)", "")
+    commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)", None)
+    dirty: bool = said("--dirty", "take --repo's files as they are")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a run asks."""
+
+    checkout: Checkout
+    """With the questions in it."""
+    names: tuple[str, ...]
+    runs: Path | None = None
+    """Where the run goes, if that is not the project's."""
+
+
+def questions_for(choice: ExactChoice, scenarios: Sequence[str], checkout: Checkout) -> Asked:
     """Raises FairtrialError if there is no such question, or none that proves itself."""
-    if request.exact.repo and any(":" in name for name in request.servers):
-        return _tried(request)
-    checkout, runs = open_checkout(request.root), None
-    if request.exact.repo:
-        checkout, names, runs = _made(request, checkout)
-    else:
-        names = _drawn(checkout.choose_questions(request.scenarios), request.exact.questions)
-    whole = replace(request, scenarios=tuple(names), trials=request.trials)
-    judge = asked_judge(None, request.spending)
-    return running.run(whole, run_verb.subject_of(whole, checkout, judge), runs)
+    if choice.repo:
+        return _made(choice, checkout)
+    names = checkout.choose_questions(scenarios)
+    return Asked(checkout=checkout, names=_drawn(names, choice.questions))
 
 
-def _drawn(names: Sequence[str], count: int | None) -> list[str]:
+def _drawn(names: Sequence[str], count: int | None) -> tuple[str, ...]:
     """The same ones each time, of all repositories alike."""
     from runner.records import digest_of
+    from runner.support.errors import FairtrialError
 
     if not names:
-        from runner.support.errors import FairtrialError
-
         hint = "--repo PATH makes some of a repository"
         raise FairtrialError("there are no questions with a key", hint=hint)
-    drawn = sorted(names, key=digest_of)[:count]
-    return [name for name in names if name in {*drawn}]
+    drawn = {*sorted(names, key=digest_of)[:count]}
+    return tuple(name for name in names if name in drawn)
 
 
-def _made(request: run_verb.Verb, checkout: Checkout) -> tuple[Checkout, list[str], Path | None]:
-    """The checkout with the questions in it, their ids, and where the run goes."""
+def _made(choice: ExactChoice, checkout: Checkout) -> Asked:
     from runner.authoring.exact.own_questions import OwnQuestions, make_questions
     from runner.authoring.onboarding.starting import begin
     from runner.records import digest_of
 
     asked = OwnQuestions(
-        repo=request.exact.repo,
-        count=request.exact.questions or OF_A_REPOSITORY,
-        commit=request.exact.commit,
-        dirty=request.exact.dirty,
-        label=request.exact.label,
+        repo=choice.repo,
+        count=choice.questions or OF_A_REPOSITORY,
+        commit=choice.commit,
+        dirty=choice.dirty,
+        label=choice.label,
     )
     project, runs = checkout.project, None
     if project is None:
@@ -67,14 +85,14 @@ def _made(request: run_verb.Verb, checkout: Checkout) -> tuple[Checkout, list[st
         begin(project)
     names = make_questions(asked, project, checkout.state, checkout.environ, tell)
     own = checkout.over(project)
-    _require_proven(own, names)
-    return own, names, runs
+    require_proven(own, names)
+    return Asked(checkout=own, names=tuple(names), runs=runs)
 
 
-def _require_proven(checkout: Checkout, names: Sequence[str]) -> None:
+def require_proven(checkout: Checkout, names: Sequence[str]) -> None:
     """Raises CatalogError with every question that a worse answer would win."""
     from runner.gate.scenario_checks import prove
-    from runner.scoring.judges.exact import Exact
+    from runner.scoring.judges.exact_judge import Exact
     from runner.support.errors import CatalogError
 
     problems = []
@@ -85,8 +103,3 @@ def _require_proven(checkout: Checkout, names: Sequence[str]) -> None:
     if problems:
         raise CatalogError(problems)
     tell(f"{len(names)} of {len(names)} questions prove themselves")
-
-
-def _tried(request: run_verb.Verb) -> int:
-    """A server that is in no catalog yet is tried: defined and proven first."""
-    raise NotImplementedError

@@ -6,12 +6,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.catalog.catalog import EXACT, Catalog, LoadedScenario
 from runner.gate import qualities
 from runner.gate.exact_pairs import ALL, KINDS, PairsOfQuestion, ask_pairs
-from runner.gate.requirements import not_examined
+from runner.gate.requirements import ExaminationMode, not_examined
 from runner.protocols import ByKey, HoldsFiles, Judge, Log, OpenLineSource
 from runner.records import (
     Concordance,
@@ -24,9 +23,6 @@ from runner.records import (
 from runner.scoring.rank_agreement import DECIMALS, ROUNDING, correlate
 from runner.support.code_digest import makes_figures
 from runner.support.errors import NoVerdict
-
-if TYPE_CHECKING:
-    from runner.gate.examination import ExaminationMode
 
 LEAST_PAIRS = 20
 """Of a kind: a suite of a few questions vouches for nobody."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from runner.catalog.catalog import Catalog, LoadedScenario, load_catalog
 from runner.gate import calibration_data, qualities, requirements, verdicts
 from runner.gate.calibration_data import Anchor
 from runner.gate.exact_examination import examine_keys
 from runner.gate.pairs import Pair, StepQuestion, is_junk, pairs_of, shuffled_steps
+from runner.gate.requirements import ExaminationMode
 from runner.protocols import ByKey, Judge, Log, OpenLineSource
 from runner.records import (
     AnchorScore,
@@ -31,12 +31,6 @@ MIN_TRANSCRIPTS = 12
 """Over three anchors rho can only be ±1 or ±0.5; below a dozen one pair decides it."""
 
 NO_ANCHORS = "it reads keys, and no anchor has one"
-
-ExaminationMode = Literal["new", "again", "none"]
-"""Which pairs a judge is asked about.
-
-`new`: those on which nothing is accepted. `again`: all, if it is deterministic, and it has to say
-what was accepted; else none. `none`: the examination is taken as it was accepted."""
 
 
 def silent(_: str) -> None:

@@ -28,9 +28,9 @@ from runner.gate.changes import (
     scoring_drifts,
     unlocked,
 )
-from runner.gate.examination import MIN_TRANSCRIPTS, ExaminationMode, Examined, examine, silent
+from runner.gate.examination import MIN_TRANSCRIPTS, Examined, examine, silent
 from runner.gate.frozen import ANCHORS
-from runner.gate.requirements import requirement_text
+from runner.gate.requirements import ExaminationMode, requirement_text
 from runner.gate.scenario_checks import REFERENCE_FLOOR
 from runner.protocols import ByKey, Judge, Log, OpenLineSource
 from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock, Standing

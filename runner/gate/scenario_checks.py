@@ -33,7 +33,7 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.fairness import FAIRNESS, score_fairness
-from runner.scoring.judges.exact import Exact
+from runner.scoring.judges.exact_judge import Exact
 from runner.scoring.steps import answer_steps
 from runner.support.errors import Problem
 

@@ -13,7 +13,7 @@ from runner.report.figures import bounds, figure_of, key_f1, rounded, values
 from runner.report.records import Keyed, KeyedArm, KeyedKind, KeyedQuestion
 from runner.report.view import ArmView, RunView, fairness_of
 from runner.scoring import statistics
-from runner.scoring.judges.exact import BESIDE, FOUND
+from runner.scoring.judges.exact_judge import BESIDE, FOUND
 from runner.support.code_digest import makes_figures
 
 BY_HEART = 0.5

@@ -47,7 +47,7 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.efficiency import efficiency
-from runner.scoring.judges.exact import Exact
+from runner.scoring.judges.exact_judge import Exact
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.score_parts import Part, weighted
 from runner.scoring.steps import must_find

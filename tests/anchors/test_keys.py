@@ -13,7 +13,7 @@ from runner.gate import gate
 from runner.gate.exact_examination import EXAMINED
 from runner.gate.exact_pairs import KINDS, SHUFFLED, ask_pairs
 from runner.records import GateVerdict
-from runner.scoring.judges.exact import Exact
+from runner.scoring.judges.exact_judge import Exact
 from runner.support.errors import AnchorsDisagree, AnchorsDrifted, NoVerdict
 from tests.anchors.material import CORE, DATE, Tree, accept, locked
 from tests.scoring.material import Tree as Files

@@ -6,7 +6,7 @@ import pytest
 
 from runner.catalog.commit_lines import CommitLines
 from runner.records import AnswerStep, ExactKey, MustCite, Rubric, RubricStep, StepVerdict, Verdict
-from runner.scoring.judges.exact import BESIDE, FOUND, NONE, Exact
+from runner.scoring.judges.exact_judge import BESIDE, FOUND, NONE, Exact
 from runner.support.errors import NoVerdict
 from tests.scoring.material import GOOD, RUBRIC, TREE, Tree, answer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,17 @@ import yaml
 from runner.authoring.drafting.command import keep
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.making import questions_of
-from runner.catalog.catalog import EXACT
+from runner.catalog.catalog import EXACT, loaded_question
 from runner.catalog.exact_questions import QUESTIONS_FILE
 from runner.catalog.project import write_project_lock
+from runner.gate.exact_pairs import ask_pairs
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import Log
 from runner.records import ExactQuestions, parse_yaml, read_text
 from runner.records.run_store import write_whole
 from runner.repositories.folders import own_source
 from runner.repositories.local_labels import label_of
+from runner.scoring.judges.exact_judge import Exact
 from runner.support.errors import FairtrialError
 
 SEED = 1
@@ -63,12 +66,29 @@ def make_questions(
         with GitFiles(own.path, own.commit) as files:
             tree = Tree(files)
             log(f"read {len(tree.code)} files of code, most of it {tree.language}")
-            found = questions_of(tree, own.source, asked.count, SEED, licence="not asked for")
+            made = questions_of(tree, own.source, asked.count, SEED, licence="not asked for")
+            found = _proven(name, made, files, log)
         write_whole(path, text_of(found))
         log(f"made {len(found.questions)} questions whose whole answer is proven: {path}")
     keep(project, own)
     write_project_lock(project)
     return [f"{name}.{it.name}" for it in found.questions]
+
+
+def _proven(folder: str, made: ExactQuestions, files: GitFiles, log: Log) -> ExactQuestions:
+    """Without those of which a worse answer is worth as much as the key: they could be gamed."""
+    kept = []
+    with tempfile.TemporaryDirectory() as cache:
+        for question in made.questions:
+            loaded = loaded_question(folder, made, question)
+            lost = ask_pairs(Exact(), loaded, files, cache_dir=Path(cache)).lost
+            if lost:
+                log(f"left out: {question.name}: {lost[0][0]} is worth as much as the key")
+            else:
+                kept.append(question)
+    if not kept:
+        raise FairtrialError("no question that was made proves itself", where=made.repository.label)
+    return made.model_copy(update={"questions": tuple(kept)})
 
 
 def _kept(path: Path, label: str) -> ExactQuestions:

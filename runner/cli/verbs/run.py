@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from runner.cli import options, running
+from runner.cli import exact_run, options, running
 from runner.cli.ending import report_of, show_report
+from runner.cli.exact_run import ExactChoice
 from runner.cli.opening import (
     AskedJudge,
     asked_judge,
@@ -38,23 +39,6 @@ if TYPE_CHECKING:
     from runner.records import Gate, Shard
     from runner.records.run_store import LoadedRun
     from runner.runs.run_inputs import PreparedRun
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExactChoice:
-    """Questions whose whole answer is a key: scored by code, and asked of no judge."""
-
-    exact: bool = said(
-        "--exact", "questions scored by a key: the project's, else all that ship; one trial each"
-    )
-    arms: str = said("--arms A,B", "as --server, between commas", "")
-    questions: int | None = said(
-        "--questions N", "so many: drawn from those that are there, or made of --repo (60)", None
-    )
-    repo: str = said("--repo PATH_OR_URL", "with --exact: make them of this", "")
-    label: str = said("--label NAME", "of --repo in files and reports (default: own)", "")
-    commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)", None)
-    dirty: bool = said("--dirty", "take --repo's files as they are")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +86,17 @@ def run(request: Verb) -> int:
     arms = tuple(filter(None, request.exact.arms.split(",")))
     request = replace(request, servers=(*request.servers, *arms))
     if request.exact.exact:
-        from runner.cli.exact_run import run_exact
-
-        return run_exact(request)
+        return _run_exact(request)
     judge = asked_judge(request.judge.judging, request.spending)
     return running.run(request, subject_of(request, open_checkout(request.root), judge))
+
+
+def _run_exact(request: Verb) -> int:
+    """Raises FairtrialError if there is no such question, or none that proves itself."""
+    found = exact_run.questions_for(request.exact, request.scenarios, open_checkout(request.root))
+    whole = replace(request, scenarios=found.names)
+    subject = subject_of(whole, found.checkout, asked_judge(None, request.spending))
+    return running.run(whole, subject, found.runs)
 
 
 def subject_of(request: Verb, checkout: Checkout, judge: AskedJudge) -> ScenarioSubject:

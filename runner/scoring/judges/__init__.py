@@ -46,7 +46,7 @@ def _local(name: str, settings: JudgeSettings) -> Judge:
 
 
 def _exact(_: str, __: JudgeSettings) -> Judge:
-    from runner.scoring.judges.exact import Exact  # noqa: PLC0415 - it brings the grounding room
+    from runner.scoring.judges.exact_judge import Exact  # noqa: PLC0415 - it brings the grounding room
 
     return Exact()
 
@@ -57,11 +57,6 @@ JUDGES: dict[str, JudgeKind] = {
         open=lambda _, __: Checklist(),
         caveat="That an answer is good beyond the facts its rubric lists: the checklist judge sees "
         "those and nothing else, and an answer that is right in other words can miss them.",
-    ),
-    EXACT: JudgeKind(
-        open=_exact,
-        caveat="That an answer explains anything: the exact judge sees which places it cites, and "
-        "none of its words.",
     ),
     "model": JudgeKind(
         open=_model,
@@ -76,6 +71,11 @@ JUDGES: dict[str, JudgeKind] = {
         model=lambda name: f"local:{name}",
         caveat="That what a quote says is true: {judge} is a small model that read one fact and "
         "one passage at a time, and takes many a fact that is turned round for stated.",
+    ),
+    EXACT: JudgeKind(
+        open=_exact,
+        caveat="That an answer explains anything: the exact judge sees which places it cites, and "
+        "none of its words.",
     ),
 }
 

@@ -121,7 +121,7 @@ def _identity() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Span:
+class CitedSpan:
     """What one citation points at."""
 
     written: str
@@ -142,14 +142,14 @@ class Span:
         return max(1.0, (self.end - self.start + 1) / (own + 2 * TOLERANCE))
 
 
-def distinct(citations: Iterable[Citation]) -> tuple[Span, ...]:
+def distinct(citations: Iterable[Citation]) -> tuple[CitedSpan, ...]:
     """Each place that is cited with a line, once."""
-    spans: dict[tuple[str, int, int], Span] = {}
+    spans: dict[tuple[str, int, int], CitedSpan] = {}
     for one in citations:
         if one.start is None:
             continue
         first, last = sorted((one.start, one.end or one.start))
-        span = Span(written=one.written, path=one.path, start=first, end=last)
+        span = CitedSpan(written=one.written, path=one.path, start=first, end=last)
         spans.setdefault((one.path, first, last), span)
     return tuple(spans.values())
 
@@ -160,7 +160,7 @@ class Marked:
 
     key: ExactKey
     text: str
-    cited: tuple[Span, ...]
+    cited: tuple[CitedSpan, ...]
 
     # --- the figures ---
 
@@ -193,9 +193,9 @@ class Marked:
     # --- which citation is of what ---
 
     @cached_property
-    def found(self) -> Mapping[MustCite, Span]:
+    def found(self) -> Mapping[MustCite, CitedSpan]:
         """Place -> the citation that finds it; as many places as can be, whatever the order."""
-        found: dict[MustCite, Span] = {}
+        found: dict[MustCite, CitedSpan] = {}
         for span in self.cited:
             if not self._is_aside(span):
                 self._assign(span, found, set())
@@ -206,7 +206,9 @@ class Marked:
                 found.setdefault(place, span)
         return found
 
-    def _assign(self, span: Span, found: dict[MustCite, Span], tried: set[MustCite]) -> bool:
+    def _assign(
+        self, span: CitedSpan, found: dict[MustCite, CitedSpan], tried: set[MustCite]
+    ) -> bool:
         """A step of Kuhn's algorithm: a place that is taken goes free if its citation has one."""
         for place in self._meant[span]:
             if place in tried:
@@ -218,34 +220,34 @@ class Marked:
         return False
 
     @cached_property
-    def _meant(self) -> Mapping[Span, tuple[MustCite, ...]]:
+    def _meant(self) -> Mapping[CitedSpan, tuple[MustCite, ...]]:
         """Citation -> the places that it may find, nearest first."""
         return {span: self._candidates(span) for span in self.cited}
 
-    def _candidates(self, span: Span) -> tuple[MustCite, ...]:
+    def _candidates(self, span: CitedSpan) -> tuple[MustCite, ...]:
         reached = [place for place in self.key.places if span.reaches(place)]
         nearest = _nearest(span, self.key.wrong)
         kept = [place for place in reached if span.distance(place) <= nearest]
         return tuple(sorted(kept, key=lambda place: (span.distance(place), place.line)))
 
-    def _is_aside(self, span: Span) -> bool:
+    def _is_aside(self, span: CitedSpan) -> bool:
         """Is it nearer to something optional than to a place?"""
         return _nearest(span, self.key.optional) < _nearest(span, self.key.places)
 
-    def _charge(self, span: Span) -> float:
+    def _charge(self, span: CitedSpan) -> float:
         """0 for a citation of a place, or of something optional, that is no longer than that."""
         meant = self._meant[span]
         if meant:
             return min(span.cost(place) for place in meant) - 1
         return self._elsewhere(span)
 
-    def _elsewhere(self, span: Span) -> float:
+    def _elsewhere(self, span: CitedSpan) -> float:
         free = [it for it in self.key.optional if span.reaches(it)]
         if not free or _nearest(span, self.key.wrong) < _nearest(span, free):
             return span.cost(None)
         return min(map(span.cost, free)) - 1
 
-    def _near_miss(self, span: Span) -> MustCite | None:
+    def _near_miss(self, span: CitedSpan) -> MustCite | None:
         missed = [place for place in self.key.wrong if span.reaches(place)]
         return min(missed, key=span.distance, default=None)
 
@@ -295,7 +297,7 @@ class Marked:
         return "wrong_file" if self._spare else "none"
 
     @cached_property
-    def _spare(self) -> list[Span]:
+    def _spare(self) -> list[CitedSpan]:
         """Citations of no place and nothing optional."""
         return [span for span in self.cited if not self._meant[span] and self._charge(span) >= 1]
 
@@ -314,7 +316,7 @@ class Marked:
                 )
 
 
-def _nearest(span: Span, places: Iterable[MustCite]) -> int:
+def _nearest(span: CitedSpan, places: Iterable[MustCite]) -> int:
     """Lines to the nearest of those it reaches; more than any of them if it reaches none."""
     reached = (span.distance(place) for place in places if span.reaches(place))
     return min(reached, default=TOLERANCE + 1)
