@@ -131,6 +131,18 @@ class Checkout:
             chosen += of_repository or [pick(dict(zip(asked, asked, strict=True)), name)]
         return list(dict.fromkeys(chosen if names else self._own(folders, asked)))
 
+    def questions_about(self, label: str) -> list[str]:
+        """Of questions with a key those about a repository, by its source's label."""
+        scenarios = self.catalog.scenarios
+        firsts: dict[Path, str] = {}
+        for name, folder in scenarios.folders.items():
+            if folder.parent.name == EXACT:
+                firsts.setdefault(folder, name)
+        about = {
+            it for it, one in firsts.items() if scenarios[one].scenario.repository.label == label
+        }
+        return [name for name, folder in scenarios.folders.items() if folder in about]
+
     def choose_servers(self, names: Sequence[str]) -> list[str]:
         """Arms by their names, checked; if none is asked for, every server, or the project's own.
 

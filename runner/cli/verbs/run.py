@@ -60,9 +60,10 @@ class Verb(Request):
     judge: JudgeChoice = group(JudgeChoice)
     trials: int = said(
         "--trials N",
-        "cells of each kind (default: 2); fixed before, and there is no rule that stops a run "
-        "when its figures please: looking until they do finds differences that are not there",
-        2,
+        "cells of each kind (default: 2, and 1 with --exact); fixed before, and there is no rule "
+        "that stops a run when its figures please: looking until they do finds differences that "
+        "are not there",
+        0,
         type=options.trials,
     )
     study: StudyOptions = group(StudyOptions)
@@ -84,7 +85,8 @@ class Verb(Request):
 
 def run(request: Verb) -> int:
     arms = tuple(filter(None, request.exact.arms.split(",")))
-    request = replace(request, servers=(*request.servers, *arms))
+    trials = request.trials or (1 if request.exact.exact else 2)
+    request = replace(request, servers=(*request.servers, *arms), trials=trials)
     if request.exact.exact:
         return _run_exact(request)
     judge = asked_judge(request.judge.judging, request.spending)

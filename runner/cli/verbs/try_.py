@@ -67,6 +67,7 @@ class Verb(Request):
         "--scenario NAME", "to measure with (default: one that ships)", ()
     )
     repo: str = said("--repo PATH_OR_URL", "ask about this instead", "")
+    questions: int = said("--questions N", "that are made of --repo (default: 20)", 20)
     commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)", None)
     dirty: bool = said("--dirty", "take --repo's files as they are")
     save: Path | None = said("--save [DIR]", "keep the server in a project", None, const=".")
@@ -91,6 +92,7 @@ def run(request: Verb) -> int:
         OverridesAsWritten,
         given,
         opened,
+        questions_of,
         read_server,
         run_name,
     )
@@ -111,12 +113,13 @@ def run(request: Verb) -> int:
         show(card_text(tried.card))
         return OK
     own, runs = checkout.over(tried.folder), tried.folder / "runs"
+    asks = request.scenarios or questions_of(own, tried.scenario)
     whole = taken(
         run_verb.Verb,
         request,
-        scenarios=(tried.scenario,),
+        scenarios=asks,
         servers=(tried.server,),
-        name=request.name or run_name(own, tried, request.models, request.trials),
+        name=request.name or run_name(own, tried, asks, request.models, request.trials),
         gate="prefer",
     )
     for remark in _preflight(whole, own, runs, tried):
@@ -148,7 +151,7 @@ def _preflight(
     tell("4/6 one question to the shell and to the server, by the offline navigator")
     shutil.rmtree(runs / "preflight", ignore_errors=True)
     store = RunStore(runs / "preflight")
-    prepared = one_question(prepare(checkout, whole.scenarios, ("shell", *whole.servers)))
+    prepared = one_question(prepare(checkout, whole.scenarios[:1], ("shell", *whole.servers)))
     first = replace(whole, trials=1, study=StudyOptions())
     with store.lock():
         sweep(checkout.engine, run=store.label)
