@@ -134,14 +134,8 @@ class Checkout:
     def questions_about(self, label: str) -> list[str]:
         """Of questions with a key those about a repository, by its source's label."""
         scenarios = self.catalog.scenarios
-        firsts: dict[Path, str] = {}
-        for name, folder in scenarios.folders.items():
-            if folder.parent.name == EXACT:
-                firsts.setdefault(folder, name)
-        about = {
-            it for it, one in firsts.items() if scenarios[one].scenario.repository.label == label
-        }
-        return [name for name, folder in scenarios.folders.items() if folder in about]
+        asked = [it for it, folder in scenarios.folders.items() if folder.parent.name == EXACT]
+        return [it for it in asked if scenarios[it].scenario.repository.label == label]
 
     def choose_servers(self, names: Sequence[str]) -> list[str]:
         """Arms by their names, checked; if none is asked for, every server, or the project's own.

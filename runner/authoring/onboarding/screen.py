@@ -171,20 +171,12 @@ def sentence(report: Report, server: str, use: ServerUse) -> str:
     if arm is None or shell is None or arm.fairness.score.value is None:
         why = arm.fairness.score.reasons if arm else ()
         return f"{server} has no score: {'; '.join(why) or 'no cell of it was measured'}."
-    calls, errors = use.calls, use.errors
-    short = [kind for kind in arm.tally.outcomes if kind != "answered"]
-    if calls and calls == errors:
-        return (
-            f"Every one of {calls} calls of {server}'s tools was answered with an error, so these "
-            "figures say nothing of it: `fairtrial server tools` and `server call` show why."
-        )
-    if not calls:
-        return (
-            f"The tools of {server} were never called, so these figures say nothing of it"
-            f"{'' if report.language_model else ': --model NAME asks one that may call them'}."
-        )
+    if unused := _unused(report, server, use):
+        return unused
     if report.keyed:
         return _of_keys(report, arm, shell)
+    calls, errors = use.calls, use.errors
+    short = [kind for kind in arm.tally.outcomes if kind != "answered"]
     told = f"With {server} the answers score {arm.fairness.score.value:.3f}, with the shell alone "
     told += _number(shell.fairness.score.value, 3)
     if arm.costs.tokens_vs_shell is not None:
@@ -202,6 +194,21 @@ def sentence(report: Report, server: str, use: ServerUse) -> str:
     elif report.trials < TRIALS:
         told += ". One look ranks nobody: --trials 3 or more tells chance from difference"
     return f"{told}."
+
+
+def _unused(report: Report, server: str, use: ServerUse) -> str:
+    """Why the figures say nothing of the server; empty if they do."""
+    if use.calls and use.calls == use.errors:
+        return (
+            f"Every one of {use.calls} calls of {server}'s tools was answered with an error, so "
+            "these figures say nothing of it: `fairtrial server tools` and `server call` show why."
+        )
+    if not use.calls:
+        return (
+            f"The tools of {server} were never called, so these figures say nothing of it"
+            f"{'' if report.language_model else ': --model NAME asks one that may call them'}."
+        )
+    return ""
 
 
 def _of_keys(report: Report, arm: ArmReport, shell: ArmReport) -> str:
