@@ -128,7 +128,7 @@ class Checkout:
         chosen: list[str] = []
         for name in names:
             of_repository = [it for it in asked if folders[it].name == name]
-            chosen += of_repository or [pick(dict(zip(asked, asked, strict=True)), name)]
+            chosen += of_repository or [pick({it: it for it in asked}, name, "question")]
         return list(dict.fromkeys(chosen if names else self._own(folders, asked)))
 
     def questions_about(self, label: str) -> list[str]:

@@ -582,12 +582,17 @@ class Report(Record):
         return "RANKED by exact keys: no judge."
 
     @property
-    def mark(self) -> str:
-        """In front of every heading, so that whichever part is quoted takes it along."""
+    def marks(self) -> tuple[str, ...]:
+        """What a reader of any part of it has to know."""
         marks = {
             "UNGATED": self.ungated,
             self.rescored: bool(self.rescored),
             "IMPORTED": bool(self.imported),
             "UNRANKED" if self.keyed else "SCREENING": self.standing == "screens",
         }
-        return "".join(f"{mark} · " for mark, holds in marks.items() if holds)
+        return tuple(mark for mark, holds in marks.items() if holds)
+
+    @property
+    def mark(self) -> str:
+        """In front of every heading, so that whichever part is quoted takes it along."""
+        return "".join(f"{mark} · " for mark in self.marks)
