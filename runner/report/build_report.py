@@ -158,7 +158,8 @@ def build_report(
         repeat=how_to_repeat(run, view, scenarios, servers),
         prices=run.plan.prices,
     )
-    return report.model_copy(update={"not_concluded": not_concluded(report)})
+    notices = tuple(filter(None, [report.ranked_by, *report.notices]))
+    return report.model_copy(update={"notices": notices, "not_concluded": not_concluded(report)})
 
 
 # --- head -----------------------------------------------------------------------------------

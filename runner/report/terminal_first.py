@@ -74,7 +74,7 @@ class _Screen:
             yield from self._lines(notice, "bold yellow", whole=not shorter)
         yield from self._lines(report.question, whole=shorter < SHORTEST_HEAD)
         yield from self._lines(_extent(report), "dim", whole=shorter < SHORTEST_HEAD)
-        yield from self._lines(f"{answer(report)} {report.ranked_by}".rstrip(), "bold")
+        yield from self._lines(answer(report), "bold")
 
     def _lines(self, text: str, style: str = "", *, whole: bool = True) -> Iterator[Text]:
         if not whole:
