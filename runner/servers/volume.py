@@ -16,6 +16,7 @@ from typing import Protocol
 
 from runner.protocols import Log
 from runner.records import ServerSpec, Sha256, digest_of
+from runner.records.servers import Python
 from runner.sandbox import volume_host
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
@@ -46,6 +47,28 @@ _BAR = "━"
 """Of a progress bar."""
 
 
+class Installed(Protocol):
+    """What is installed: of a server's definition, the part that an install stands on."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def files(self) -> Mapping[str, str]: ...
+    @property
+    def python(self) -> Python: ...
+
+
+class Packages(Protocol):
+    """A folder with locks, and what it is."""
+
+    @property
+    def spec(self) -> Installed: ...
+    @property
+    def folder(self) -> Path: ...
+
+
 class Server(Protocol):
     """A server's folder, read."""
 
@@ -70,7 +93,7 @@ class ServerVolume:
         return self.name
 
 
-def volume_name(server: Server, base_recipe: Sha256, places: Placeholders = PLACEHOLDERS) -> str:
+def volume_name(server: Packages, base_recipe: Sha256, places: Placeholders = PLACEHOLDERS) -> str:
     """Names what goes in, so a changed lock is another volume. A changed note or probe is not.
 
     `base_recipe` is the digest of the base's recipe, not an image's id: two bases built from one
@@ -92,7 +115,7 @@ def _text(path: Path) -> str | None:
 
 def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which place
     engine: Engine,
-    server: Server,
+    server: Packages,
     base: BaseImage,
     builder_env: BuilderEnv,
     log: Log,
@@ -150,7 +173,7 @@ def _filling(name: str, base: BaseImage, env: BuilderEnv) -> BuilderSpec:
 
 
 def _install(
-    builder: Builder, server: Server, name: str, log: Log, files: Mapping[str, bytes]
+    builder: Builder, server: Packages, name: str, log: Log, files: Mapping[str, bytes]
 ) -> ServerVolume:
     """Fill the builder's volume. Raises ServerError with the log's last lines."""
     filled_meanwhile = _read_marker(builder, name)
@@ -172,7 +195,7 @@ def _install(
     return volume
 
 
-def install_failed(server: Server, exit_code: int, output: str) -> FairtrialError:
+def install_failed(server: Packages, exit_code: int, output: str) -> FairtrialError:
     if _FULL.search(output):
         return DiskFullError(
             f"the disk is full: {server.spec.name} could not be installed",
@@ -192,7 +215,7 @@ def install_failed(server: Server, exit_code: int, output: str) -> FairtrialErro
     )
 
 
-def _job_files(server: Server, base: BaseImage, places: Placeholders) -> dict[str, bytes]:
+def _job_files(server: Packages, base: BaseImage, places: Placeholders) -> dict[str, bytes]:
     """What the host in the container installs, by path."""
     files = {
         "build/files.json": json.dumps(fill_placeholders(server.spec.files, places)).encode(),

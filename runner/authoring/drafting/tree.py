@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -127,9 +127,17 @@ class Tree:
     @cached_property
     def holders(self) -> dict[str, list[str]]:
         """Name that is defined somewhere -> the code files that hold it as a word."""
+        return self._holders((path, it.source) for path, it in self.code.items())
+
+    @cached_property
+    def written(self) -> dict[str, list[str]]:
+        """Name that is defined somewhere -> files that are not read as code, and hold it."""
+        return self._holders(self.texts.items())
+
+    def _holders(self, sources: Iterable[tuple[str, bytes]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
-        for path, parsed in self.code.items():
-            for word in set(_WORD.findall(parsed.source)):
+        for path, source in sources:
+            for word in set(_WORD.findall(source)):
                 name = word.decode("utf-8", "replace")
                 if name in self.definitions:
                     found[name].append(path)
@@ -159,7 +167,7 @@ class Tree:
             declared=tuple(Spot(path=where, line=it.line) for where, it in declared),
             calls=calls.spots,
             doubtful_tests=calls.doubtful_tests,
-            written=tuple(self._written(name)),
+            written=tuple(self.written.get(name, ())),
         )
 
     def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
@@ -175,10 +183,6 @@ class Tree:
             else:
                 return found
         return _Calls(tuple(spots), doubtful)
-
-    def _written(self, name: str) -> Iterator[str]:
-        word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
-        return (path for path, source in self.texts.items() if word.search(source))
 
     def _calls(self, where: str, path: str, definition: Definition) -> list[Spot] | str:
         """The calls in one file; or why one of its places is doubtful."""

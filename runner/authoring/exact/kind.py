@@ -95,7 +95,7 @@ class Ground:
         return self._symbols[name]
 
     def _symbol(self, name: str) -> FunctionWithCalls | None:
-        symbol = self.tree.symbol(name) if name in self.tree.definitions else ""
+        symbol = self.tree.symbol(name) if name in self.tree.holders else ""
         if isinstance(symbol, str) or TEST_PATH.search(symbol.path):
             return None
         inside = symbol.definition
@@ -173,21 +173,17 @@ def beside(ground: Ground, symbol: FunctionWithCalls) -> Iterator[MustCite]:
     for spot in symbol.calls:
         if spot.start:
             yield MustCite(path=spot.path, line=spot.start)
-    near = {symbol.path, *(it.path for it in symbol.calls)}
     for path in ground.tree.holders[symbol.name]:
-        yield from other_lines(ground, path, symbol.name, commented=path in near)
+        yield from other_lines(ground, path, symbol.name)
 
 
-def other_lines(ground: Ground, path: str, name: str, *, commented: bool) -> Iterator[MustCite]:
-    """Imports; and comments and strings, in a file that the answer is in."""
+def other_lines(ground: Ground, path: str, name: str) -> Iterator[MustCite]:
+    """Imports; and comments and strings, in a file whose code holds the name too."""
     parsed = ground.tree.code[path]
-    used = parsed.uses(name)
-    lines = [it.line for it in used if it.kind in ("import", "definition")]
-    if commented:
-        code = {it.at for it in used}
-        hits = parsed.file.occurrences.lines_of(name)
-        lines += [line for at, line in hits if at not in code]
-    yield from (MustCite(path=path, line=line) for line in lines)
+    calls = {it.line for it in parsed.uses(name) if it.kind == "call"}
+    hits = list(parsed.file.occurrences.lines_of(name))
+    if not all(parsed.outline.is_mute(at) for at, _ in hits):
+        yield from (MustCite(path=path, line=line) for _, line in hits if line not in calls)
 
 
 def near_misses(ground: Ground, name: str) -> Iterator[MustCite]:
