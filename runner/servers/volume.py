@@ -22,7 +22,7 @@ from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.cell_layout import INSTALL, PYTHONS, SERVER_USER
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
-from runner.sandbox.volume_host import MARKER
+from runner.sandbox.volume_host import MARKER, UNPACKED
 from runner.servers.definition_rules import (
     LOCK_FILES,
     PLACEHOLDERS,
@@ -100,6 +100,8 @@ def volume_name(server: Packages, base_recipe: Sha256, places: Placeholders = PL
     recipe on different days would else install the same packages twice.
     """
     inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
+    if unpacked := _text(server.folder / UNPACKED):
+        inputs[UNPACKED] = unpacked
     inputs["files"] = fill_placeholders(server.spec.files, places)
     inputs["python"] = server.spec.python
     inputs["base"] = base_recipe
@@ -223,7 +225,7 @@ def _job_files(server: Packages, base: BaseImage, places: Placeholders) -> dict[
         "build/python.txt": PYTHONS[server.spec.python].encode(),
         "build/backends.txt": base.backends.encode(),
     }
-    for name in LOCK_FILES:
+    for name in (*LOCK_FILES, UNPACKED):
         text = _text(server.folder / name)
         if text is not None:
             files[f"build/{name}"] = text.encode()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -33,6 +34,11 @@ PROSE = re.compile(
     r"(?:^|/)(?:CHANGE|HISTORY|NEWS|README|LICEN|AUTHORS|CONTRIBUT)",
     re.I,
 )
+_BUILT = re.compile(r"(?:^|/)(?:dist|build|node_modules|esm|cjs|umd|bundles?|out)/|\.min\.[cm]?js$")
+_SCRIPT = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
+_TYPED = re.compile(r"(?<!\.d)\.[cm]?tsx?$")
+_FEWEST_SOURCES = 5
+"""Files: with fewer, what was built is all that there is to ask about."""
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
 _KIN = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
 """Languages that call each other by name."""
@@ -106,6 +112,17 @@ class Tree:
                 self.code[path] = parsed
             elif not PROSE.search(path) and b"\0" not in source[:8000]:
                 self.texts[path] = source
+
+    def of_sources(self) -> Tree:
+        """The same without what was built from its sources; all of it, if little else is there."""
+        written = {path for path in self.code if not _BUILT.search(path)}
+        stems = {_SCRIPT.sub("", path) for path in written if _TYPED.search(path)}
+        kept = {path for path in written if not _is_twin(path, stems)}
+        if len(kept) < _FEWEST_SOURCES or len(kept) == len(self.code):
+            return self
+        tree = copy(self)
+        tree.code = {path: parsed for path, parsed in self.code.items() if path in kept}
+        return tree
 
     @property
     def language(self) -> str:
@@ -198,6 +215,14 @@ class Tree:
             if use.kind == "call":
                 spots.append(_spot(parsed, use))
         return spots
+
+
+def _is_twin(path: str, stems: set[str]) -> bool:
+    """`v4/core.js` and `v4/core.d.ts`, beside `src/v4/core.ts` or `v4/core.ts`."""
+    if _TYPED.search(path) or not _SCRIPT.search(path):
+        return False
+    stem = _SCRIPT.sub("", path)
+    return stem in stems or f"src/{stem}" in stems
 
 
 def _kin(parsed: Parsed) -> str:

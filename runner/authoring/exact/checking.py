@@ -53,7 +53,9 @@ def opinions_on(
     checkout: Checkout, repository: Repository, tree: Tree, questions: Sequence[ExactQuestion]
 ) -> list[Opinion]:
     """Of every program that knows a language of theirs. Raises SandboxError if one cannot run."""
-    asks = {it.name: asks_of(it, tree) for it in questions}
+    sources = tree.of_sources()
+    built = tree.code.keys() - sources.code.keys()
+    asks = {it.name: asks_of(it, sources) for it in questions}
     languages = {ask.language for some in asks.values() for ask in some}
     found = []
     for program in programs_for(sorted(languages)):
@@ -67,7 +69,7 @@ def opinions_on(
         for question in questions:
             # A program that knows but one of two languages would miss the other's places.
             if asks[question.name] and set(asks[question.name]) <= set(wanted):
-                said = compared(question, tree, asks[question.name], answers)
+                said = compared(question, sources, asks[question.name], answers, built)
                 found.append(Opinion(program=program.shown, said=said))
     return found
 

@@ -21,6 +21,9 @@ from runner.records import MustCite
 from runner.records.exact import ExactKey, ExactKind, ExactQuestion
 
 T = TypeVar("T")
+LANGUAGES = frozenset(
+    "python typescript tsx javascript go rust java c cpp ruby php kotlin c_sharp".split()
+)
 MOST = 15
 """Places of an answer: more are a list that nobody reads."""
 _MOST_FILES = 30
@@ -31,6 +34,7 @@ _APART = 2 * TOLERANCE
 """Lines between a near miss and a right place: nearer, one citation could mean both."""
 HALF_TEST = re.compile(r"(?:^|/)(?:testing|testdata|fixtures?|specs?|androidTest)/|conftest\.py$")
 """What some take for tests and others do not: a name that is called there is not asked about."""
+BUILT = " What was built from the sources (dist, build, node_modules and the like) does not count."
 TAIL = " Cite path:line for each, and nothing else. If there is none, say that there is none."
 
 
@@ -51,7 +55,8 @@ class Ground:
     """A tree, and what is proven of its names, each looked up once."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+        self.tree = tree.of_sources()
+        self.is_built = self.tree is not tree
         self._symbols: dict[str, FunctionWithCalls | None] = {}
         self._kept: dict[str, object] = {}
 
@@ -65,7 +70,9 @@ class Ground:
         ]
 
     def _is_own(self, name: str) -> bool:
-        return any(not TEST_PATH.search(path) for path, _ in self.tree.definitions[name])
+        paths = [path for path, _ in self.tree.definitions[name]]
+        asked = all(self.tree.code[path].language in LANGUAGES for path in paths)
+        return asked and any(not TEST_PATH.search(path) for path in paths)
 
     @cached_property
     def test_files(self) -> int:

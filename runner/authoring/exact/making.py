@@ -18,7 +18,7 @@ from runner.authoring.exact import (
     uses,
     which_definition,
 )
-from runner.authoring.exact.kind import Ground, Kind
+from runner.authoring.exact.kind import BUILT, TAIL, Ground, Kind
 from runner.records import Budget, Source
 from runner.records.exact import ExactQuestion, ExactQuestions
 from runner.support.errors import FairtrialError
@@ -53,7 +53,8 @@ def questions_of(
 
     Equal trees and seeds give equal questions. Raises FairtrialError if the tree proves none.
     """
-    found = _chosen(Ground(tree), count, random.Random(seed))  # noqa: S311 - a published draw
+    ground = Ground(tree)
+    found = _chosen(ground, count, random.Random(seed))  # noqa: S311 - a published draw
     if not found:
         hint = "a larger repository, or one in a language that docs/exact.md lists"
         raise FairtrialError("nothing here can be asked whose whole answer is proven", hint=hint)
@@ -64,8 +65,14 @@ def questions_of(
         language=tree.language,
         seed=seed,
         budget=BUDGET,
-        questions=tuple(found),
+        questions=tuple(_said(it, ground) for it in found),
     )
+
+
+def _said(asked: ExactQuestion, ground: Ground) -> ExactQuestion:
+    if not ground.is_built:
+        return asked
+    return asked.model_copy(update={"prompt": asked.prompt.replace(TAIL, BUILT + TAIL)})
 
 
 def _chosen(ground: Ground, count: int, lot: random.Random) -> list[ExactQuestion]:

