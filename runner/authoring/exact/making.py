@@ -40,7 +40,7 @@ KINDS: Mapping[str, Kind] = {
     "no_public_name": public_names.NONE,
 }
 """By what is asked; the answers of some are of no place."""
-_LARGEST_KIND = 0.25
+LARGEST_KIND = 0.25
 """Of the questions."""
 BUDGET = Budget(tokens=40_000, wall_sec=300, actions=24)
 """Of a question's cell."""
@@ -104,7 +104,7 @@ class _Taken:
         self._subjects: set[str] = set()
 
     def is_full(self, name: str) -> bool:
-        quarter = max(self.count * _LARGEST_KIND, 1)
+        quarter = max(self.count * LARGEST_KIND, 1)
         kind = KINDS[name]
         return (
             self._by_kind[kind.kind] + 1 > quarter or self._by_door[name] + 1 > quarter * kind.share
