@@ -33,7 +33,7 @@ METHODS = ("references", "definition", "implementation")
 _HEADER_BYTES = 4096
 
 
-class Server:
+class LanguageServer:
     """One language server, over its stdin and stdout."""
 
     def __init__(self, job: dict[str, Any]) -> None:
@@ -218,7 +218,7 @@ def main(job_file: str) -> None:
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     started = time.monotonic()
     lay_out(job)
-    server = Server(job)
+    server = LanguageServer(job)
     answers: dict[str, Any] = {}
     try:
         version = server.start()

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.authoring.drafting.tree import Tree
-from runner.authoring.exact.programs import HOME, ROOT, Program, programs_for
-from runner.authoring.exact.second import Ask, Comparison, asks_of, compared
+from runner.authoring.exact.language_servers import HOME, ROOT, Program, programs_for
+from runner.authoring.exact.second_opinion import KeyLookUp, KeyComparison, asks_of, compared
 from runner.catalog.checkout import Checkout
 from runner.records.exact import ExactQuestion
 from runner.repositories.repository import Repository
@@ -38,11 +38,11 @@ class Opinion:
 
     program: str
     """`pyright 1.1.414`"""
-    said: Comparison
+    said: KeyComparison
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Installing:
+class _ProgramFolder:
     """What an install is made from."""
 
     spec: Program
@@ -79,13 +79,13 @@ def _answers(
     repository: Repository,
     tree: Tree,
     program: Program,
-    asks: Sequence[Ask],
+    asks: Sequence[KeyLookUp],
 ) -> Mapping[str, Sequence[Sequence[Any]] | None]:
     engine, log = checkout.engine, checkout.log
     workspace = ensure_workspace(
         engine, repository, checkout.base_image, state_dir=checkout.state, log=log
     )
-    installing = _Installing(spec=program, folder=checkout.root / PROGRAMS_FOLDER / program.name)
+    installing = _ProgramFolder(spec=program, folder=checkout.root / PROGRAMS_FOLDER / program.name)
     volume = ensure_volume(engine, installing, checkout.base, checkout.builder_env, log)
     source = Path(lsp_host.__file__).read_text(encoding="utf-8")
     spec = BuilderSpec(
@@ -109,7 +109,7 @@ def _answers(
     return answers
 
 
-def _job(program: Program, tree: Tree, asks: Sequence[Ask]) -> dict[str, Any]:
+def _job(program: Program, tree: Tree, asks: Sequence[KeyLookUp]) -> dict[str, Any]:
     """As lsp_host.py reads it."""
     options = dict(program.options(tree))
     return {

@@ -10,12 +10,12 @@ from typing import TypeVar
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact import (
     callers,
+    constant_uses,
     overriders,
     path_to_sink,
     public_names,
     signature_edits,
     test_callers,
-    uses,
     which_definition,
 )
 from runner.authoring.exact.kind import BUILT, TAIL, Ground, Kind
@@ -28,7 +28,7 @@ KINDS: Mapping[str, Kind] = {
     "callers": callers.KIND,
     "test_callers": test_callers.KIND,
     "overriders": overriders.KIND,
-    "uses": uses.KIND,
+    "uses": constant_uses.KIND,
     "signature_edits": signature_edits.KIND,
     "which_definition": which_definition.KIND,
     "public_names": public_names.KIND,
@@ -58,6 +58,18 @@ def questions_of(
     if not found:
         hint = "a larger repository, or one in a language that docs/exact.md lists"
         raise FairtrialError("nothing here can be asked whose whole answer is proven", hint=hint)
+    asked = [_said(it, ground) for it in found]
+    return questions_about(tree, source, asked, seed, licence=licence)
+
+
+def questions_about(
+    tree: Tree,
+    source: Source,
+    questions: Sequence[ExactQuestion],
+    seed: int,
+    *,
+    licence: str = "",
+) -> ExactQuestions:
     return ExactQuestions(
         title=f"Where things are in {source.label}",
         repository=source,
@@ -65,7 +77,7 @@ def questions_of(
         language=tree.language,
         seed=seed,
         budget=BUDGET,
-        questions=tuple(_said(it, ground) for it in found),
+        questions=tuple(questions),
     )
 
 

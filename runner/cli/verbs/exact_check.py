@@ -14,7 +14,7 @@ from runner.cli.output import FAILED, OK, show, show_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.authoring.exact.suite import CheckedSuite
+    from runner.authoring.exact.question_files import CheckedSuite
     from runner.catalog.checkout import Checkout
 
 
@@ -25,7 +25,7 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
-    from runner.authoring.exact.suite import agreement, differences
+    from runner.authoring.exact.question_files import agreement, differences
 
     checked = _checked(open_checkout(request.root), request.suites)
     rows = agreement(checked)
@@ -39,7 +39,7 @@ def run(request: Verb) -> int:
 
 def _checked(checkout: Checkout, names: Sequence[str]) -> list[CheckedSuite]:
     """Raises FairtrialError if there is no such folder."""
-    from runner.authoring.exact.suite import FILE, SUITE, check_suite
+    from runner.authoring.exact.question_files import FILE, SUITE, check_suite
     from runner.support.errors import FairtrialError
 
     top: Path = (checkout.project or checkout.root) / SUITE

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.cli.opening import open_checkout
-from runner.cli.options import Request, said
+from runner.cli.options import Request, said, taken
 from runner.cli.output import OK, show
 
 
@@ -15,10 +15,14 @@ class Verb(Request):
     source: str = said(
         "--source YAML",
         "as a scenario's `repository`: {kind: npm, name: zod, version: …, integrity: …}",
-        required=True,
+        "",
     )
+    repo: str = said("--repo PATH_OR_URL", "in its place: a folder, or what git can clone", "")
+    commit: str | None = said("--commit REVISION", "of the folder or URL (default: HEAD)", None)
+    label: str = said("--label NAME", "what tracked files call a folder (default: own)", "")
     questions: int = said("--questions N", "at most (default: 20)", 20)
     seed: int = said("--seed N", "of the draw (default: 1)", 1)
+    from_history: bool = said("--from-history", "what else past fixes of --repo changed")
     name: str = said("--name NAME", "of the folder (default: from the source)", "")
     licence: str = said("--licence NAME", "of the repository, for its readers", "")
     unchecked: bool = said("--unchecked", "ask no second program: no engine needed")
@@ -26,18 +30,10 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
-    from runner.authoring.exact.suite import SuiteRequest, folder_name, make_suite, source_of
+    from runner.authoring.exact.make_command import MakeRequest, made_files
 
     checkout = open_checkout(request.root)
-    source = source_of(request.source)
-    wanted = SuiteRequest(
-        name=request.name or folder_name(source.label),
-        source=source,
-        questions=request.questions,
-        seed=request.seed,
-        licence=request.licence,
-        unchecked=request.unchecked,
-    )
-    path = make_suite(checkout, wanted, request.into or checkout.project or checkout.root)
-    show(f"wrote {path}")
+    into = (request.into or checkout.project or checkout.root).resolve()
+    for path in made_files(checkout, taken(MakeRequest, request), into):
+        show(f"wrote {path}")
     return OK

@@ -28,7 +28,7 @@ _LANGUAGE_IDS = {"tsx": "typescriptreact", "c_sharp": "csharp"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class KeyLookUp:
     """One look-up, at one name."""
 
     id: str
@@ -55,7 +55,7 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class KeyComparison:
     """A key, and what the second program found."""
 
     question: str
@@ -79,7 +79,7 @@ class Comparison:
         return bool(self.missing or self.extra)
 
 
-def asks_of(question: ExactQuestion, tree: Tree) -> list[Ask]:
+def asks_of(question: ExactQuestion, tree: Tree) -> list[KeyLookUp]:
     """None for a name that is nowhere."""
     kind = question.key.kind
     found = []
@@ -89,7 +89,7 @@ def asks_of(question: ExactQuestion, tree: Tree) -> list[Ask]:
         begin = parsed.source.rfind(b"\n", 0, at) + 1
         before = parsed.source[begin:at].decode("utf-8", "replace")
         found.append(
-            Ask(
+            KeyLookUp(
                 id=f"{question.name}#{number}",
                 question=question.name,
                 method=_METHODS.get(kind, "references"),
@@ -143,10 +143,10 @@ def _definitions(name: str, tree: Tree) -> Iterator[tuple[str, int]]:
 def compared(
     question: ExactQuestion,
     tree: Tree,
-    asks: Sequence[Ask],
+    asks: Sequence[KeyLookUp],
     answers: Mapping[str, Sequence[Sequence[Any]] | None],
     built: Collection[str] = (),
-) -> Comparison:
+) -> KeyComparison:
     """`asks`: of this question. `answers`: id -> places, or None for no answer.
 
     `tree`: of the sources; `built`: paths of what was made of them.
@@ -154,14 +154,14 @@ def compared(
     kind, language = question.key.kind, asks[0].language if asks else tree.language
     given = [answers.get(ask.id) for ask in asks]
     if not asks or any(it is None for it in given):
-        return Comparison(question=question.name, kind=kind, language=language, answered=False)
+        return KeyComparison(question=question.name, kind=kind, language=language, answered=False)
     found = {(str(path), int(line)) for it in given for path, line in it or ()}
     found = {it for it in found if it[0] not in built and _counts(it, question, tree)}
     key = question.key
     missing = [it for it in key.places if not any(_stands(it, other) for other in found)]
     known = (*key.places, *key.optional)
     extra = [it for it in sorted(found) if not any(_stands(place, it) for place in known)]
-    return Comparison(
+    return KeyComparison(
         question=question.name,
         kind=kind,
         language=language,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ from pydantic import TypeAdapter
 
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.checking import Opinion, agreed, opinions_on
-from runner.authoring.exact.making import LARGEST_KIND, questions_of
+from runner.authoring.exact.making import LARGEST_KIND, questions_about, questions_of
+from runner.authoring.exact.past_fix import past_fixes
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
-from runner.records import Record, Source, parse_yaml, read_text
+from runner.records import CommitSha, Record, Source, parse_yaml, read_text
 from runner.records.exact import ExactQuestion, ExactQuestions
-from runner.repositories.folders import cache_of
+from runner.repositories.folders import OwnRepository, cache_of
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
 from runner.support.errors import FairtrialError
@@ -40,11 +41,11 @@ _COLUMNS = 100
 class SuiteRequest:
     """What is asked of `fairtrial exact make`."""
 
-    name: str
-    """Of the folder."""
     source: Source
     questions: int
     seed: int
+    name: str = ""
+    """Of the folder; empty for the source's own."""
     licence: str = ""
     unchecked: bool = False
     """Without a second opinion: no engine is needed."""
@@ -70,10 +71,29 @@ def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
     kept = _held_back(_trimmed(kept, count), request.seed)
     if not kept:
         raise FairtrialError("no question of it is left", where=request.source.label)
-    path = into / SUITE / request.name / FILE
+    whole = made.model_copy(update={"questions": tuple(kept)})
+    return write_questions(into, request.name or folder_name(request.source.label), whole)
+
+
+def make_of_history(
+    own: OwnRepository, history: Path, request: SuiteRequest, into: Path
+) -> Iterator[tuple[CommitSha, Path]]:
+    """A file for each past fix, about the commit before it; that commit, and where the file is.
+
+    `history`: a git directory with the commits before the source's.
+    """
+    for fix in past_fixes(history, own.commit, request.questions):
+        source = own.source.model_copy(update={"commit": fix.parent})
+        with GitFiles(history, fix.parent) as files:
+            made = questions_about(Tree(files), source, [fix.question], request.seed)
+        name = f"{request.name or folder_name(own.source.label)}-{fix.question.name}"
+        yield fix.parent, write_questions(into, name, made)
+
+
+def write_questions(into: Path, name: str, questions: ExactQuestions) -> Path:
+    path = into / SUITE / name / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
-    whole = ExactQuestions(**{**dict(made), "questions": tuple(kept)})
-    path.write_text(_text(whole), encoding="utf-8")
+    path.write_text(_text(questions), encoding="utf-8")
     return path
 
 
@@ -258,6 +278,7 @@ def _shown(opinion: Opinion) -> str:
 
 
 def folder_name(label: str) -> str:
-    """`pypi:flask==3.1.2` → `flask`."""
-    bare = re.split(r"==|(?<=.)@", label.partition(":")[2])[0]
+    """`pypi:flask==3.1.2` → `flask`; `git:local:shop@…` → `shop`."""
+    bare = re.split(r"==|(?<=.)@", label.partition(":")[2])[0].removeprefix("local:")
+    bare = bare.rstrip("/").removesuffix(".git").rpartition("/")[2]
     return re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")[:40]
