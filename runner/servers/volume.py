@@ -16,12 +16,13 @@ from typing import Protocol
 
 from runner.protocols import Log
 from runner.records import ServerSpec, Sha256, digest_of
+from runner.records.servers import Python
 from runner.sandbox import volume_host
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
 from runner.sandbox.cell_layout import INSTALL, PYTHONS, SERVER_USER
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
-from runner.sandbox.volume_host import MARKER
+from runner.sandbox.volume_host import MARKER, UNPACKED
 from runner.servers.definition_rules import (
     LOCK_FILES,
     PLACEHOLDERS,
@@ -44,6 +45,28 @@ UNBUILT = re.compile(r"metadata-generation-failed|[Ff]ailed (?:to build|building
 _FULL = re.compile(r"No space left on device|ENOSPC")
 _BAR = "━"
 """Of a progress bar."""
+
+
+class Installed(Protocol):
+    """What is installed: of a server's definition, the part that an install stands on."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def files(self) -> Mapping[str, str]: ...
+    @property
+    def python(self) -> Python: ...
+
+
+class Packages(Protocol):
+    """A folder with locks, and what it is."""
+
+    @property
+    def spec(self) -> Installed: ...
+    @property
+    def folder(self) -> Path: ...
 
 
 class Server(Protocol):
@@ -70,13 +93,15 @@ class ServerVolume:
         return self.name
 
 
-def volume_name(server: Server, base_recipe: Sha256, places: Placeholders = PLACEHOLDERS) -> str:
+def volume_name(server: Packages, base_recipe: Sha256, places: Placeholders = PLACEHOLDERS) -> str:
     """Names what goes in, so a changed lock is another volume. A changed note or probe is not.
 
     `base_recipe` is the digest of the base's recipe, not an image's id: two bases built from one
     recipe on different days would else install the same packages twice.
     """
     inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
+    if unpacked := _text(server.folder / UNPACKED):
+        inputs[UNPACKED] = unpacked
     inputs["files"] = fill_placeholders(server.spec.files, places)
     inputs["python"] = server.spec.python
     inputs["base"] = base_recipe
@@ -92,7 +117,7 @@ def _text(path: Path) -> str | None:
 
 def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which place
     engine: Engine,
-    server: Server,
+    server: Packages,
     base: BaseImage,
     builder_env: BuilderEnv,
     log: Log,
@@ -150,7 +175,7 @@ def _filling(name: str, base: BaseImage, env: BuilderEnv) -> BuilderSpec:
 
 
 def _install(
-    builder: Builder, server: Server, name: str, log: Log, files: Mapping[str, bytes]
+    builder: Builder, server: Packages, name: str, log: Log, files: Mapping[str, bytes]
 ) -> ServerVolume:
     """Fill the builder's volume. Raises ServerError with the log's last lines."""
     filled_meanwhile = _read_marker(builder, name)
@@ -172,7 +197,7 @@ def _install(
     return volume
 
 
-def install_failed(server: Server, exit_code: int, output: str) -> FairtrialError:
+def install_failed(server: Packages, exit_code: int, output: str) -> FairtrialError:
     if _FULL.search(output):
         return DiskFullError(
             f"the disk is full: {server.spec.name} could not be installed",
@@ -192,7 +217,7 @@ def install_failed(server: Server, exit_code: int, output: str) -> FairtrialErro
     )
 
 
-def _job_files(server: Server, base: BaseImage, places: Placeholders) -> dict[str, bytes]:
+def _job_files(server: Packages, base: BaseImage, places: Placeholders) -> dict[str, bytes]:
     """What the host in the container installs, by path."""
     files = {
         "build/files.json": json.dumps(fill_placeholders(server.spec.files, places)).encode(),
@@ -200,7 +225,7 @@ def _job_files(server: Server, base: BaseImage, places: Placeholders) -> dict[st
         "build/python.txt": PYTHONS[server.spec.python].encode(),
         "build/backends.txt": base.backends.encode(),
     }
-    for name in LOCK_FILES:
+    for name in (*LOCK_FILES, UNPACKED):
         text = _text(server.folder / name)
         if text is not None:
             files[f"build/{name}"] = text.encode()

@@ -60,7 +60,7 @@ def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:
     if symbol is None or symbol.own_calls:
         return None
     imports = itertools.chain.from_iterable(
-        other_lines(ground, path, name, commented=False) for path in ground.tree.holders[name]
+        other_lines(ground, path, name) for path in ground.tree.holders[name]
     )
     return question(
         "callers",

@@ -21,6 +21,9 @@ from runner.records import MustCite
 from runner.records.exact import ExactKey, ExactKind, ExactQuestion
 
 T = TypeVar("T")
+LANGUAGES = frozenset(
+    "python typescript tsx javascript go rust java c cpp ruby php kotlin c_sharp".split()
+)
 MOST = 15
 """Places of an answer: more are a list that nobody reads."""
 _MOST_FILES = 30
@@ -31,6 +34,7 @@ _APART = 2 * TOLERANCE
 """Lines between a near miss and a right place: nearer, one citation could mean both."""
 HALF_TEST = re.compile(r"(?:^|/)(?:testing|testdata|fixtures?|specs?|androidTest)/|conftest\.py$")
 """What some take for tests and others do not: a name that is called there is not asked about."""
+BUILT = " What was built from the sources (dist, build, node_modules and the like) does not count."
 TAIL = " Cite path:line for each, and nothing else. If there is none, say that there is none."
 
 
@@ -51,7 +55,8 @@ class Ground:
     """A tree, and what is proven of its names, each looked up once."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+        self.tree = tree.of_sources()
+        self.is_built = self.tree is not tree
         self._symbols: dict[str, FunctionWithCalls | None] = {}
         self._kept: dict[str, object] = {}
 
@@ -65,7 +70,9 @@ class Ground:
         ]
 
     def _is_own(self, name: str) -> bool:
-        return any(not TEST_PATH.search(path) for path, _ in self.tree.definitions[name])
+        paths = [path for path, _ in self.tree.definitions[name]]
+        asked = all(self.tree.code[path].language in LANGUAGES for path in paths)
+        return asked and any(not TEST_PATH.search(path) for path in paths)
 
     @cached_property
     def test_files(self) -> int:
@@ -95,7 +102,7 @@ class Ground:
         return self._symbols[name]
 
     def _symbol(self, name: str) -> FunctionWithCalls | None:
-        symbol = self.tree.symbol(name) if name in self.tree.definitions else ""
+        symbol = self.tree.symbol(name) if name in self.tree.holders else ""
         if isinstance(symbol, str) or TEST_PATH.search(symbol.path):
             return None
         inside = symbol.definition
@@ -173,21 +180,17 @@ def beside(ground: Ground, symbol: FunctionWithCalls) -> Iterator[MustCite]:
     for spot in symbol.calls:
         if spot.start:
             yield MustCite(path=spot.path, line=spot.start)
-    near = {symbol.path, *(it.path for it in symbol.calls)}
     for path in ground.tree.holders[symbol.name]:
-        yield from other_lines(ground, path, symbol.name, commented=path in near)
+        yield from other_lines(ground, path, symbol.name)
 
 
-def other_lines(ground: Ground, path: str, name: str, *, commented: bool) -> Iterator[MustCite]:
-    """Imports; and comments and strings, in a file that the answer is in."""
+def other_lines(ground: Ground, path: str, name: str) -> Iterator[MustCite]:
+    """Imports; and comments and strings, in a file whose code holds the name too."""
     parsed = ground.tree.code[path]
-    used = parsed.uses(name)
-    lines = [it.line for it in used if it.kind in ("import", "definition")]
-    if commented:
-        code = {it.at for it in used}
-        hits = parsed.file.occurrences.lines_of(name)
-        lines += [line for at, line in hits if at not in code]
-    yield from (MustCite(path=path, line=line) for line in lines)
+    calls = {it.line for it in parsed.uses(name) if it.kind == "call"}
+    hits = list(parsed.file.occurrences.lines_of(name))
+    if not all(parsed.outline.is_mute(at) for at, _ in hits):
+        yield from (MustCite(path=path, line=line) for _, line in hits if line not in calls)
 
 
 def near_misses(ground: Ground, name: str) -> Iterator[MustCite]:

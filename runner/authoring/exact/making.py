@@ -10,15 +10,15 @@ from typing import TypeVar
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact import (
     callers,
+    constant_uses,
     overriders,
     path_to_sink,
     public_names,
     signature_edits,
     test_callers,
-    uses,
     which_definition,
 )
-from runner.authoring.exact.kind import Ground, Kind
+from runner.authoring.exact.kind import BUILT, TAIL, Ground, Kind
 from runner.records import Budget, Source
 from runner.records.exact import ExactQuestion, ExactQuestions
 from runner.support.errors import FairtrialError
@@ -28,7 +28,7 @@ KINDS: Mapping[str, Kind] = {
     "callers": callers.KIND,
     "test_callers": test_callers.KIND,
     "overriders": overriders.KIND,
-    "uses": uses.KIND,
+    "uses": constant_uses.KIND,
     "signature_edits": signature_edits.KIND,
     "which_definition": which_definition.KIND,
     "public_names": public_names.KIND,
@@ -40,7 +40,7 @@ KINDS: Mapping[str, Kind] = {
     "no_public_name": public_names.NONE,
 }
 """By what is asked; the answers of some are of no place."""
-_LARGEST_KIND = 0.25
+LARGEST_KIND = 0.25
 """Of the questions."""
 BUDGET = Budget(tokens=40_000, wall_sec=300, actions=24)
 """Of a question's cell."""
@@ -53,10 +53,23 @@ def questions_of(
 
     Equal trees and seeds give equal questions. Raises FairtrialError if the tree proves none.
     """
-    found = _chosen(Ground(tree), count, random.Random(seed))  # noqa: S311 - a published draw
+    ground = Ground(tree)
+    found = _chosen(ground, count, random.Random(seed))  # noqa: S311 - a published draw
     if not found:
         hint = "a larger repository, or one in a language that docs/exact.md lists"
         raise FairtrialError("nothing here can be asked whose whole answer is proven", hint=hint)
+    asked = [_said(it, ground) for it in found]
+    return questions_about(tree, source, asked, seed, licence=licence)
+
+
+def questions_about(
+    tree: Tree,
+    source: Source,
+    questions: Sequence[ExactQuestion],
+    seed: int,
+    *,
+    licence: str = "",
+) -> ExactQuestions:
     return ExactQuestions(
         title=f"Where things are in {source.label}",
         repository=source,
@@ -64,8 +77,14 @@ def questions_of(
         language=tree.language,
         seed=seed,
         budget=BUDGET,
-        questions=tuple(found),
+        questions=tuple(questions),
     )
+
+
+def _said(asked: ExactQuestion, ground: Ground) -> ExactQuestion:
+    if not ground.is_built:
+        return asked
+    return asked.model_copy(update={"prompt": asked.prompt.replace(TAIL, BUILT + TAIL)})
 
 
 def _chosen(ground: Ground, count: int, lot: random.Random) -> list[ExactQuestion]:
@@ -97,7 +116,7 @@ class _Taken:
         self._subjects: set[str] = set()
 
     def is_full(self, name: str) -> bool:
-        quarter = max(self.count * _LARGEST_KIND, 1)
+        quarter = max(self.count * LARGEST_KIND, 1)
         kind = KINDS[name]
         return (
             self._by_kind[kind.kind] + 1 > quarter or self._by_door[name] + 1 > quarter * kind.share

@@ -90,6 +90,15 @@ def _exports(ground: Ground, name: str) -> list[MustCite] | None:
     return found
 
 
+def is_re_export(parsed: Parsed, line: int, name: str) -> bool:
+    """Does the line hold the name as what a re-export hands on?"""
+    return any(
+        _role(parsed, at, name)
+        for at, where in parsed.file.occurrences.lines_of(name)
+        if where == line and not parsed.outline.is_mute(at)
+    )
+
+
 def _role(parsed: Parsed, at: int, name: str) -> bool | None:
     """True of a re-export, False of every other use, None of one under another name."""
     node = parsed.node_at(at, name)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from runner.authoring.drafting.families import all_above, bases_of, heads
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
-from runner.authoring.exact.imports import means, module_at
+from runner.authoring.exact.import_paths import means, module_at
 from runner.authoring.exact.kind import HALF_TEST, Ground, Kind, question
 from runner.grounding.outlines import Definition
 from runner.records import MustCite
@@ -23,7 +23,7 @@ _OF_CLASSES = frozenset("java kotlin c_sharp cpp ruby".split())
 _IMPORTING = frozenset("python javascript typescript tsx".split())
 
 
-class _Defined(NamedTuple):
+class _Namesake(NamedTuple):
     path: str
     definition: Definition
 
@@ -38,7 +38,7 @@ class _Defined(NamedTuple):
         return MustCite(path=self.path, line=it.line, end=end, symbol=it.name)
 
 
-class _Call(NamedTuple):
+class _ReachingCall(NamedTuple):
     parsed: Parsed
     use: NameUse
     uses: Sequence[NameUse]
@@ -64,7 +64,9 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     return _question(call, target, known)
 
 
-def _question(call: _Call, target: _Defined, known: Sequence[_Defined]) -> ExactQuestion | None:
+def _question(
+    call: _ReachingCall, target: _Namesake, known: Sequence[_Namesake]
+) -> ExactQuestion | None:
     name, path, line = target.definition.name, call.parsed.path, call.use.line
     inner = [
         it for it in known if it.path == path and it.definition.start <= line <= it.definition.end
@@ -84,7 +86,7 @@ def _question(call: _Call, target: _Defined, known: Sequence[_Defined]) -> Exact
     )
 
 
-def _functions(ground: Ground, name: str) -> Iterator[_Defined]:
+def _functions(ground: Ground, name: str) -> Iterator[_Namesake]:
     """All of that name; none if something else is called so, or a signature stands alone."""
     found = []
     for path, definition in ground.tree.definitions[name]:
@@ -93,11 +95,11 @@ def _functions(ground: Ground, name: str) -> Iterator[_Defined]:
             continue
         if kind != "function":
             return
-        found.append(_Defined(path, definition))
+        found.append(_Namesake(path, definition))
     yield from found
 
 
-def _calls(ground: Ground, name: str) -> Iterator[_Call]:
+def _calls(ground: Ground, name: str) -> Iterator[_ReachingCall]:
     for path in sorted(ground.tree.holders[name]):
         if TEST_PATH.search(path) or HALF_TEST.search(path) or ASIDE_FOLDERS.search(path):
             continue
@@ -105,13 +107,13 @@ def _calls(ground: Ground, name: str) -> Iterator[_Call]:
         uses = parsed.uses(name)
         for use in uses:
             if use.kind == "call" and use.inside is not None:
-                yield _Call(parsed, use, uses)
+                yield _ReachingCall(parsed, use, uses)
 
 
 # --- what it reaches ----------------------------------------------------------------------------
 
 
-def _reached(ground: Ground, call: _Call, known: Sequence[_Defined]) -> _Defined | None:
+def _reached(ground: Ground, call: _ReachingCall, known: Sequence[_Namesake]) -> _Namesake | None:
     """The one definition that the language's own rules lead to; None if it takes a guess."""
     language = call.parsed.language
     alike = [it for it in known if ground.tree.code[it.path].language == language]
@@ -125,7 +127,9 @@ def _reached(ground: Ground, call: _Call, known: Sequence[_Defined]) -> _Defined
     return found[0] if len(found) == 1 else None
 
 
-def _of_own_class(ground: Ground, call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
+def _of_own_class(
+    ground: Ground, call: _ReachingCall, known: Sequence[_Namesake]
+) -> list[_Namesake]:
     """Its class has it, and nothing that derives from that class has another."""
     around = call.use.inside
     owner = around.owners[-1] if around and around.owners else ""
@@ -137,7 +141,7 @@ def _of_own_class(ground: Ground, call: _Call, known: Sequence[_Defined]) -> lis
     return own
 
 
-def _may_derive(ground: Ground, other: _Defined, owner: str) -> bool:
+def _may_derive(ground: Ground, other: _Namesake, owner: str) -> bool:
     """Would `self` be one of the other's class too?"""
     above = ground.kept("bases", lambda it: bases_of(it.tree))
     parsed = ground.tree.code[other.path]
@@ -156,7 +160,7 @@ def _count(ground: Ground, owner: str) -> int:
     return sum(ground.tree.code[path].kind(it) == "class" for path, it in places)
 
 
-def _of_file(call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
+def _of_file(call: _ReachingCall, known: Sequence[_Namesake]) -> list[_Namesake]:
     """A function of the file's top level, whose name nothing else in the file bears."""
     if any(it.kind in ("import", "other") for it in call.uses):
         return []
@@ -164,7 +168,7 @@ def _of_file(call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
     return here if all(not it.owner for it in here) else []
 
 
-def _imported(call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
+def _imported(call: _ReachingCall, known: Sequence[_Namesake]) -> list[_Namesake]:
     if call.parsed.language not in _IMPORTING or any(it.kind == "other" for it in call.uses):
         return []
     imports = [it for it in call.uses if it.kind == "import"]
@@ -176,7 +180,7 @@ def _imported(call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
     return [it for it in known if not it.owner and means(module, call.parsed.path, it.path)]
 
 
-def _of_package(call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
+def _of_package(call: _ReachingCall, known: Sequence[_Namesake]) -> list[_Namesake]:
     """Go: a function of the same folder."""
     if call.parsed.language != "go" or any(it.kind != "call" for it in call.uses):
         return []
@@ -184,7 +188,7 @@ def _of_package(call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
     return [it for it in known if not it.owner and it.path.rpartition("/")[0] == folder]
 
 
-def _of_named(ground: Ground, call: _Call, known: Sequence[_Defined]) -> list[_Defined]:
+def _of_named(ground: Ground, call: _ReachingCall, known: Sequence[_Namesake]) -> list[_Namesake]:
     """`Shop.open()`, `Shop::open()`: a class defined once; `shop.Open()`: a package of Go."""
     last = re.split(r"\.|::|->|\\", call.use.receiver)[-1]
     if call.parsed.language == "go":

@@ -54,8 +54,7 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     at = MustCite(path=path, line=definition.line, symbol=name)
     optional = [at]
     for where in ground.tree.holders[name]:
-        near = any(it.path == where for it in places) or where == path
-        optional += other_lines(ground, where, name, commented=near)
+        optional += other_lines(ground, where, name)
     return question(
         "uses",
         name,
