@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from runner.authoring.drafting.command import keep
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.making import questions_of
-from runner.catalog.catalog import EXACT, loaded_question
+from runner.authoring.exact.proven import proven
+from runner.authoring.exact.question_files import read_suite, write_questions
+from runner.catalog.catalog import EXACT
 from runner.catalog.exact_questions import QUESTIONS_FILE
 from runner.catalog.project import write_project_lock
-from runner.gate.exact_pairs import ask_pairs
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import Log
-from runner.records import ExactQuestions, parse_yaml, read_text
-from runner.records.run_store import write_whole
+from runner.records import ExactQuestions
 from runner.repositories.folders import own_source
 from runner.repositories.local_labels import label_of
-from runner.scoring.judges.exact_judge import Exact
 from runner.support.errors import FairtrialError
 
 SEED = 1
 """Of the draw: the same tree is asked the same questions, today and on any machine."""
-LIMIT_BYTES = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,41 +62,23 @@ def make_questions(
             tree = Tree(files)
             log(f"read {len(tree.code)} files of code, most of it {tree.language}")
             made = questions_of(tree, own.source, asked.count, SEED, licence="not asked for")
-            found = _proven(name, made, files, log)
-        write_whole(path, text_of(found))
+            kept = proven(name, made, files, log)
+        if not kept:
+            hint = "a larger repository, or one in a language that docs/exact.md lists"
+            raise FairtrialError("no question that was made proves itself", hint=hint)
+        found = made.model_copy(update={"questions": tuple(kept)})
+        write_questions(project, name, found)
         log(f"made {len(found.questions)} questions whose whole answer is proven: {path}")
+        log("  no second program was asked: `fairtrial exact check` asks those that there are")
     keep(project, own)
     write_project_lock(project)
     return [f"{name}.{it.name}" for it in found.questions]
 
 
-def _proven(folder: str, made: ExactQuestions, files: GitFiles, log: Log) -> ExactQuestions:
-    """Without those of which a worse answer is worth as much as the key: they could be gamed."""
-    kept = []
-    with tempfile.TemporaryDirectory() as cache:
-        for question in made.questions:
-            loaded = loaded_question(folder, made, question)
-            lost = ask_pairs(Exact(), loaded, files, cache_dir=Path(cache)).lost
-            if lost:
-                log(f"left out: {question.name}: {lost[0][0]} is worth as much as the key")
-            else:
-                kept.append(question)
-    if not kept:
-        raise FairtrialError("no question that was made proves itself", where=made.repository.label)
-    return made.model_copy(update={"questions": tuple(kept)})
-
-
 def _kept(path: Path, label: str) -> ExactQuestions:
-    text = read_text(path, where=str(path), limit_bytes=LIMIT_BYTES)
-    found = parse_yaml(text, ExactQuestions, where=str(path))
+    found = read_suite(path)
     if found.repository.label != label:
         hint = "remove that folder to have questions made of this one"
         what = f"the questions there are about {found.repository.label}"
         raise FairtrialError(what, where=str(path), hint=hint)
     return found
-
-
-def text_of(questions: ExactQuestions) -> str:
-    """As questions.yaml holds them: each begins with its name."""
-    values = questions.model_dump(mode="json", exclude_defaults=True)
-    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)

@@ -17,6 +17,7 @@ from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.checking import Opinion, agreed, opinions_on
 from runner.authoring.exact.making import LARGEST_KIND, questions_about, questions_of
 from runner.authoring.exact.past_fix import past_fixes
+from runner.authoring.exact.proven import proven
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
@@ -65,14 +66,15 @@ def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
         kept: Sequence[ExactQuestion] = made.questions
         if not request.unchecked:
             kept = agreed(kept, opinions_on(checkout, repository, tree, kept))
-    log(
-        f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out as programs differ"
-    )
+        name = request.name or folder_name(request.source.label)
+        sure = made.model_copy(update={"questions": tuple(kept)})
+        kept = proven(name, sure, files, log)
+    log(f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out")
     kept = _held_back(_trimmed(kept, count), request.seed)
     if not kept:
         raise FairtrialError("no question of it is left", where=request.source.label)
     whole = made.model_copy(update={"questions": tuple(kept)})
-    return write_questions(into, request.name or folder_name(request.source.label), whole)
+    return write_questions(into, name, whole)
 
 
 def make_of_history(
