@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from runner.agents.models.offline.findings import Finding
 from runner.agents.models.offline.search import Search, ServerCalls
@@ -14,6 +14,8 @@ SHOWN = 14
 """Uses of the names that an answer lists, in the code and again in the tests."""
 CODE_CHARS = 100
 """Of a line that is shown."""
+_TESTS = re.compile(r"\btests?\b")
+_TESTS_APART = re.compile(r"\b(?:outside of|below src|tests\s+and documentation apart)\b")
 _HALF_A_WORD = re.compile(r"\S{0,100}\Z")
 
 
@@ -35,15 +37,34 @@ def write_answer(search: Search) -> str:
 
 
 def _places(search: Search) -> Iterator[str]:
-    """Every line seen that uses what is asked about, where a prompt asks for places alone."""
-    asked, about_tests = search.names[:1], search.is_about_tests()
+    """The lines seen that name what is asked about, where a prompt asks for places alone."""
+    counts, tests = _lines_asked_for(search.prompt), _tests_asked_for(search.prompt)
     count = 0
     for finding in search.found:
-        is_meant = finding.in_tests == about_tests and any(map(finding.uses, asked))
-        if is_meant and not finding.in_prose:
+        named = any(counts(finding, name) for name in search.names[:1])
+        if named and not finding.in_prose and tests in (None, finding.in_tests):
             count += 1
             yield f"- {_cite(finding)} has `{_code(finding)}`"
     yield from ("", f"FOUND: {count}")
+
+
+def _lines_asked_for(prompt: str) -> Callable[[Finding, str], bool]:
+    """Which lines that name something count, as far as the prompt's words say so."""
+    if "Its definition counts, and no other" in prompt:
+        return lambda finding, name: finding.names(name) and finding.defines(name)
+    if "Count its definition" in prompt:
+        return lambda finding, name: finding.uses(name) or finding.defines(name)
+    if "re-export" in prompt:
+        return lambda finding, name: finding.names(name) and finding.imports
+    return lambda finding, name: finding.uses(name)
+
+
+def _tests_asked_for(prompt: str) -> bool | None:
+    """True: they alone. None: as well."""
+    if "tests included" in prompt:
+        return None
+    apart = _TESTS_APART.search(prompt) is not None
+    return not apart and _TESTS.search(prompt) is not None
 
 
 def _uses(search: Search, defined: dict[str, Finding]) -> list[Finding]:

@@ -66,7 +66,11 @@ class Finding(Row):
 
     def uses(self, name: str) -> bool:
         """It names it, and neither defines nor imports it."""
-        return self.names(name) and not self.defines(name) and not _IMPORTS.match(self.text)
+        return self.names(name) and not self.defines(name) and not self.imports
+
+    @property
+    def imports(self) -> bool:
+        return _IMPORTS.match(self.text) is not None
 
     def names(self, name: str) -> bool:
         return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text) is not None

@@ -21,6 +21,7 @@ COMMON = frozenset(
 )
 """Words that prompts and code are made of: a search for one finds everything."""
 _QUOTED = re.compile(r"`([^`\n]{2,80})`")
+_PLACE = re.compile(r"\S+:\d+")  # `src/app.py:12`
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _SHAPED = re.compile(
     r"""
@@ -47,6 +48,8 @@ def names_in(prompt: str) -> list[str]:
     prompt = prompt.replace(ANSWER_FORM, "")
     names: list[str] = []
     for quoted in _QUOTED.findall(prompt):
+        if asks_for_places and _PLACE.fullmatch(quoted):
+            continue
         # `Flask.wsgi_app` is about wsgi_app first.
         names += reversed(_WORD.findall(quoted))
     names += _SHAPED.findall(prompt)
