@@ -198,11 +198,12 @@ class Checkout:
         npm_in_container(self.engine, self.base_image, self.builder_env)(arguments, folder)
 
     def files(self, loaded: LoadedScenario) -> GitFiles:
-        # One git process a scenario, not one a cell: a run may have thousands of cells.
-        if loaded.scenario.id not in self._files:
+        # One git process a repository, not one a cell: a run may have thousands of cells.
+        label = loaded.scenario.repository.label
+        if label not in self._files:
             repository = self.repository(loaded)
-            self._files[loaded.scenario.id] = GitFiles(repository.path, repository.commit)
-        return self._files[loaded.scenario.id]
+            self._files[label] = GitFiles(repository.path, repository.commit)
+        return self._files[label]
 
     def source(self, scenario: str) -> LineSource:
         """protocols.OpenLineSource: the lines of a scenario's commit, fetched when asked for."""

@@ -30,10 +30,11 @@ def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]
     # A killed preparation's builders would go on filling what is filled anew here.
     sweep(checkout.engine)
     facts = engine_facts(checkout.engine)
-    prepared_scenarios = {name: _prepare_scenario(checkout, name) for name in scenarios}
+    images: dict[str, WorkspaceImage] = {}
+    prepared_scenarios = {name: _prepare_scenario(checkout, name, images) for name in scenarios}
     arms = {name: _prepare_arm(checkout, name) for name in servers}
-    for arm, scenario in product(arms.values(), prepared_scenarios.values()):
-        lend(checkout, arm.spec, scenario.image)
+    for arm, image in product(arms.values(), images.values()):
+        lend(checkout, arm.spec, image.id)
     return PreparedRun(
         engine_url=checkout.engine_url,
         engine_version=facts.version,
@@ -48,10 +49,16 @@ def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]
     )
 
 
-def _prepare_scenario(checkout: Checkout, name: str) -> PreparedScenario:
+def _prepare_scenario(
+    checkout: Checkout, name: str, images: dict[str, WorkspaceImage]
+) -> PreparedScenario:
+    """`images`: by repository. Asked of the engine for each of 300 questions, it takes minutes."""
     loaded = checkout.scenario(name)
     repository = checkout.repository(loaded)
-    image = workspace(checkout, repository)
+    label = loaded.scenario.repository.label
+    if label not in images:
+        images[label] = workspace(checkout, repository)
+    image = images[label]
     return PreparedScenario(
         scenario=loaded.scenario,
         image=image.id,

@@ -17,7 +17,7 @@ from runner.catalog.project import write_project_lock
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import Log
 from runner.records import ExactQuestions
-from runner.repositories.folders import own_source
+from runner.repositories.folders import OwnRepository, own_source
 from runner.repositories.local_labels import label_of
 from runner.support.errors import FairtrialError
 
@@ -55,24 +55,29 @@ def make_questions(
     name = own.source.local_label or own.pin.commit[:12]
     path = project / "scenarios" / EXACT / name / QUESTIONS_FILE
     if path.is_file():
+        # Its lock stays as it is too: what was edited since has to be looked at and locked.
         found = _kept(path, own.source.label)
         log(f"{len(found.questions)} questions about {name} are there already, in {path.parent}")
     else:
-        with GitFiles(own.path, own.commit) as files:
-            tree = Tree(files)
-            log(f"read {len(tree.code)} files of code, most of it {tree.language}")
-            made = questions_of(tree, own.source, asked.count, SEED, licence="not asked for")
-            kept = proven(name, made, files, log)
-        if not kept:
-            hint = "a larger repository, or one in a language that docs/exact.md lists"
-            raise FairtrialError("no question that was made proves itself", hint=hint)
-        found = made.model_copy(update={"questions": tuple(kept)})
+        found = _made(name, asked, own, log)
         write_questions(project, name, found)
+        keep(project, own)
+        write_project_lock(project)
         log(f"made {len(found.questions)} questions whose whole answer is proven: {path}")
         log("  no second program was asked: `fairtrial exact check` asks those that there are")
-    keep(project, own)
-    write_project_lock(project)
     return [f"{name}.{it.name}" for it in found.questions]
+
+
+def _made(name: str, asked: OwnQuestions, own: OwnRepository, log: Log) -> ExactQuestions:
+    with GitFiles(own.path, own.commit) as files:
+        tree = Tree(files)
+        log(f"read {len(tree.code)} files of code, most of it {tree.language}")
+        made = questions_of(tree, own.source, asked.count, SEED, licence="not asked for")
+        kept = proven(name, made, files, log)
+    if not kept:
+        hint = "a larger repository, or one in a language that docs/exact.md lists"
+        raise FairtrialError("no question that was made proves itself", hint=hint)
+    return made.model_copy(update={"questions": tuple(kept)})
 
 
 def _kept(path: Path, label: str) -> ExactQuestions:

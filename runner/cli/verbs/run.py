@@ -94,7 +94,7 @@ def run(request: Verb) -> int:
 
 
 def _run_exact(request: Verb) -> int:
-    """Raises FairtrialError if there is no such question, or none that proves itself."""
+    """Raises FairtrialError if there is no such question, or none can be made."""
     found = exact_run.questions_for(request.exact, request.scenarios, open_checkout(request.root))
     whole = replace(request, scenarios=found.names)
     subject = subject_of(whole, found.checkout, asked_judge(None, request.spending))
