@@ -14,7 +14,7 @@ from typing import Any
 
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.language_servers import HOME, ROOT, Program, programs_for
-from runner.authoring.exact.second_opinion import KeyLookUp, KeyComparison, asks_of, compared
+from runner.authoring.exact.second_opinion import KeyComparison, KeyLookUp, asks_of, compared
 from runner.catalog.checkout import Checkout
 from runner.records.exact import ExactQuestion
 from runner.repositories.repository import Repository
