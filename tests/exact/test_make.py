@@ -10,8 +10,8 @@ from runner.authoring.exact.language_servers import PROGRAMS
 from runner.authoring.exact.question_files import folder_name, read_suite
 from runner.catalog.locks import read_repos_lock
 from tests.checkout import ROOT
-from tests.proposing.test_history import AFTER, BEFORE
 from tests.proposing.test_command import fairtrial, project
+from tests.proposing.test_history import AFTER, BEFORE
 from tests.proposing.trees import PYTHON, commit, padded
 
 __all__ = ["project"]
