@@ -30,7 +30,7 @@ from urllib.parse import quote, unquote
 
 ASK_SEC = 120
 ROUNDS = 4
-STALE_SEC = 60
+STALE_SEC = 25
 """Some begin a progress that they never end."""
 METHODS = ("references", "definition", "implementation")
 _HEADER_BYTES = 4096

@@ -158,6 +158,16 @@ def test_every_use_of_a_constant_counts_and_no_keyword_is_one(tmp_path: Path) ->
     assert asked(tmp_path / "b", keyword, "uses", "MOST_COINS") is None
 
 
+def test_a_setter_that_a_macro_makes_of_a_field_leaves_it_unasked(tmp_path: Path) -> None:
+    files = {
+        "till.rs": "struct Till { coin_count: u8 }\nfn one(it: &Till) -> u8 { it.coin_count }\n"
+        "fn two(it: &Till) -> u8 { it.coin_count }\n",
+    }
+    assert len(key(tmp_path / "a", files, "uses", "coin_count").key.places) == 2
+    built = {**files, "bag.rs": "fn bag(it: Builder) { it.coin_count(2); }\n"}
+    assert asked(tmp_path / "b", built, "uses", "coin_count") is None
+
+
 def test_a_field_is_used_where_the_grammar_says_field(tmp_path: Path) -> None:
     files = {
         "till.c": "struct till { int coin_count; };\n"
@@ -247,6 +257,15 @@ def test_a_re_export_is_no_import(
     tmp_path: Path, files: Mapping[str, str], places: list[str]
 ) -> None:
     assert lines(key(tmp_path, files, "public_names", "ring_up")) == places
+
+
+def test_a_module_in_the_path_of_an_import_is_not_re_exported(tmp_path: Path) -> None:
+    files = {
+        "shop/till.py": "NAME = 1\n",
+        "shop/__init__.py": "from shop.versions import NAME\n",
+        "shop/day.py": "def versions():\n    return 1\n",
+    }
+    assert asked(tmp_path, files, "public_names", "versions") is None
 
 
 def test_what_is_exported_by_a_star_is_not_asked_about(tmp_path: Path) -> None:
