@@ -16,6 +16,7 @@ from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.checking import Opinion, agreed
 from runner.authoring.exact.kind import Ground
 from runner.authoring.exact.making import KINDS
+from runner.authoring.exact.question_files import CheckedSuite, agreement, differences
 from runner.authoring.exact.second_opinion import KeyComparison, asks_of, compared
 from runner.records.exact import ExactQuestion
 from runner.sandbox import lsp_host
@@ -185,3 +186,21 @@ def test_a_language_server_is_asked_over_its_own_protocol(tmp_path: Path) -> Non
     assert not (tmp_path / "copy/tsconfig.json").exists()
     assert (tmp_path / "copy/own/settings.json").exists()
     assert (tmp_path / "tree/tsconfig.json").exists()
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def test_a_place_is_confirmed_if_every_program_found_it(tmp_path: Path) -> None:
+    question = question_of(tree_of(tmp_path / "own", PYTHON))
+    opinions = (
+        Opinion(program="ty 1", said=opinion(tmp_path, [*CALLS, *BESIDE])),
+        Opinion(program="pyright 1", said=opinion(tmp_path, CALLS[1:])),
+        Opinion(program="jedi 1", said=opinion(tmp_path, None)),
+    )
+    suite = CheckedSuite(name="shop", questions=(question,), opinions=opinions)
+    row, everything = agreement([suite])
+    assert (row.kind, row.language, row.questions, row.agree) == ("callers", "python", 1, 0)
+    assert (row.confirmed, row.places) == (3, 4)
+    assert (everything.kind, everything.confirmed) == ("all", 3)
+    assert differences(suite) == ["shop: callers-count-money: pyright 1 lacks shop/audit.py:8"]
