@@ -210,10 +210,22 @@ def test_a_call_reaches_the_one_that_is_imported(tmp_path: Path) -> None:
     assert asked(tmp_path / "b", local, "which_definition", "ring_up") is None
 
 
+def test_a_call_beside_what_it_reaches_is_not_asked_about(tmp_path: Path) -> None:
+    """Else whoever only says the question again would be right."""
+    define = "def ring_up():\n    return 1\n"
+    near = define + "\n\ndef day():\n    return ring_up()\n"
+    files = {"shop/bell.py": define, "shop/till.py": near}
+    assert asked(tmp_path / "a", files, "which_definition", "ring_up") is None
+    far = define + "\n" * 20 + "def day():\n    return ring_up()\n"
+    files = {"shop/bell.py": define, "shop/till.py": far}
+    assert lines(key(tmp_path / "b", files, "which_definition", "ring_up")) == ["shop/till.py:1"]
+
+
 def test_a_method_of_self_is_not_told_where_another_class_overrides_it(tmp_path: Path) -> None:
     base = (
-        "class Till:\n    def ring_up(self):\n        return 1\n\n"
-        "    def day(self):\n        return self.ring_up()\n"
+        "class Till:\n    def ring_up(self):\n        return 1\n"
+        + "\n" * 20
+        + "    def day(self):\n        return self.ring_up()\n"
     )
     other = "class Bell:\n    def ring_up(self):\n        return 1\n"
     files = {"till.py": base, "bell.py": other}

@@ -30,7 +30,8 @@ MOST = 15
 _MOST_FILES = 30
 """That may hold a name: one in all files of a tree is a word, not a symbol."""
 _MOST_WRONG = 8
-_LONGEST_NAME = 60
+_LONGEST_NAME = 40
+"""With its folder's in front, it is a scenario's id of at most 64 characters."""
 _LEAST_OWN_BYTES = 200_000
 _PASTED_BEGIN = re.compile(rb"([A-Za-z_]\w*)\s*##")
 _PASTED_END = re.compile(rb"##\s*([A-Za-z_]\w*)")
@@ -161,7 +162,9 @@ def question(  # noqa: PLR0913 - what an answer is held against, each by its nam
     asked = _once(places)
     known = {(it.path, it.line) for it in asked}
     beside = [it for it in _once(optional) if (it.path, it.line) not in known]
-    misses = [it for it in _once(wrong) if not any(_near(it, other) for other in (*asked, *beside))]
+    misses = [
+        it for it in _once(wrong) if not any(is_near(it, other) for other in (*asked, *beside))
+    ]
     key = ExactKey(
         kind=kind,
         places=asked,
@@ -177,7 +180,8 @@ def _once(places: Iterable[MustCite]) -> tuple[MustCite, ...]:
     return tuple(kept[at] for at in sorted(kept))
 
 
-def _near(miss: MustCite, place: MustCite) -> bool:
+def is_near(miss: MustCite, place: MustCite) -> bool:
+    """So near that one citation could mean both."""
     begin, end = place.line - _APART, (place.end or place.line) + _APART
     return miss.path == place.path and begin <= miss.line <= end
 

@@ -40,8 +40,6 @@ KINDS: Mapping[str, Kind] = {
     "no_public_name": public_names.NONE,
 }
 """By what is asked; the answers of some are of no place."""
-LARGEST_KIND = 0.25
-"""Of the questions."""
 BUDGET = Budget(tokens=40_000, wall_sec=300, actions=24)
 """Of a question's cell."""
 
@@ -87,6 +85,11 @@ def _said(asked: ExactQuestion, ground: Ground) -> ExactQuestion:
     return asked.model_copy(update={"prompt": asked.prompt.replace(TAIL, BUILT + TAIL)})
 
 
+def most_of_kind(count: int) -> int:
+    """A quarter of so many questions; of few, two."""
+    return max(count // 4, 2)
+
+
 def _chosen(ground: Ground, count: int, lot: random.Random) -> list[ExactQuestion]:
     """Half from all that fit, of kinds that have no quarter yet; the rest for a spread."""
     waiting = {name: _shuffled(kind.subjects(ground), lot) for name, kind in KINDS.items()}
@@ -114,6 +117,7 @@ class _Taken:
         self._by_kind: Counter[str] = Counter()
         self._by_door: Counter[str] = Counter()
         self._subjects: set[str] = set()
+        self._names: set[str] = set()
 
     def is_full(self, name: str) -> bool:
         quarter = max(self.count * LARGEST_KIND, 1)
@@ -130,8 +134,9 @@ class _Taken:
         if subject in self._subjects:
             return False
         asked = KINDS[name].ask(self.ground, subject)
-        if asked is None:
+        if asked is None or asked.name in self._names:
             return False
+        self._names.add(asked.name)
         self._subjects.add(subject)
         self._by_kind[asked.key.kind] += 1
         self._by_door[name] += 1
