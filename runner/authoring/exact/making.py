@@ -120,11 +120,9 @@ class _Taken:
         self._names: set[str] = set()
 
     def is_full(self, name: str) -> bool:
-        quarter = max(self.count * LARGEST_KIND, 1)
-        kind = KINDS[name]
-        return (
-            self._by_kind[kind.kind] + 1 > quarter or self._by_door[name] + 1 > quarter * kind.share
-        )
+        quarter, kind = most_of_kind(self.count), KINDS[name]
+        by_door = max(quarter * kind.share, 1)
+        return self._by_kind[kind.kind] >= quarter or self._by_door[name] >= by_door
 
     def turn(self, name: str) -> float:
         """Those that have had fewest come first."""
