@@ -307,7 +307,7 @@ PROGRAMS: Mapping[str, Program] = {
         ),
     )
 }
-"""By name. Of Ruby, PHP, Kotlin and C# the registries have none (docs/exact.md)."""
+"""By name. Of Ruby, PHP, Kotlin and C# the registries have none (docs/keys.md)."""
 
 
 def programs_for(languages: Sequence[str]) -> list[Program]:

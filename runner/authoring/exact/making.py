@@ -54,7 +54,7 @@ def questions_of(
     ground = Ground(tree)
     found = _chosen(ground, count, random.Random(seed))  # noqa: S311 - a published draw
     if not found:
-        hint = "a larger repository, or one in a language that docs/exact.md lists"
+        hint = "a larger repository, or one in a language that docs/keys.md lists"
         raise FairtrialError("nothing here can be asked whose whole answer is proven", hint=hint)
     asked = [_said(it, ground) for it in found]
     return questions_about(tree, source, asked, seed, licence=licence)
