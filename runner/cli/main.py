@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 
 from runner import __version__
 from runner.cli.output import FAILED, INTERRUPTED, OK, OUR_BUG, help_columns, show, tell
@@ -87,10 +88,8 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
     What it parses carries `verb`, a name in VERBS or nothing, and the verb's fields by their names.
     """
 
-    def formatter(prog: str) -> argparse.HelpFormatter:
-        # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
-        return argparse.RawDescriptionHelpFormatter(prog, width=columns - 2)
-
+    # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
+    formatter = partial(argparse.RawDescriptionHelpFormatter, width=columns - 2)
     parser = argparse.ArgumentParser(
         prog="fairtrial", description=DESCRIPTION, epilog=EXIT_CODES, formatter_class=formatter
     )
@@ -106,9 +105,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
 
 
 def _add_verbs(parser: argparse.ArgumentParser, columns: int) -> None:
-    def formatter(prog: str) -> argparse.HelpFormatter:
-        return argparse.HelpFormatter(prog, width=columns - 2)
-
+    formatter = partial(argparse.HelpFormatter, width=columns - 2)
     groups = {"": parser.add_subparsers(title="verbs", metavar="VERB", parser_class=_VerbParser)}
     for verb, text in VERBS.items():
         group, _, word = verb.rpartition(" ")
@@ -174,8 +171,7 @@ def _done(arguments: argparse.Namespace) -> int:
     from runner.cli.options import request_of
 
     module = import_module(module_of(arguments.verb))
-    code: int = module.run(request_of(module.Verb, arguments))
-    return code
+    return int(module.run(request_of(module.Verb, arguments)))
 
 
 def _lost_engine(error: Exception) -> EngineError | None:
