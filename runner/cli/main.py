@@ -148,18 +148,36 @@ def _run_verb(arguments: argparse.Namespace) -> int:
         tell(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        # Streams that were cut in the middle of a read say so when they are collected: a traceback
-        # of GitPython's, of which nobody could make anything.
-        sys.unraisablehook = lambda _: None
-        tell("interrupted: what is finished is kept, and the same command goes on from here")
-        return INTERRUPTED
+        return _interrupted()
     except Exception as error:
+        if _is_of_signal():
+            return _interrupted()
         refusal = of_system(error) if isinstance(error, OSError) else None
         refusal = refusal or _lost_engine(error)
         if refusal is None:
             return _report_our_bug(arguments.root)
         tell(f"error: {refusal}")
         return refusal.exit_code
+
+
+def _is_of_signal() -> bool:
+    """The exception being handled is what a library made of a signal's.
+
+    pydantic, met while it builds a model, ends in a SchemaError that only quotes it.
+    """
+    import traceback
+
+    from runner.support.interrupts import was_raised
+
+    return was_raised() and "KeyboardInterrupt" in traceback.format_exc()
+
+
+def _interrupted() -> int:
+    # Streams that were cut in the middle of a read say so when they are collected: a traceback
+    # of GitPython's, of which nobody could make anything.
+    sys.unraisablehook = lambda _: None
+    tell("interrupted: what is finished is kept, and the same command goes on from here")
+    return INTERRUPTED
 
 
 def _done(arguments: argparse.Namespace) -> int:

@@ -88,7 +88,14 @@ def asked_judge(
     threads = os.cpu_count() or 1
     local = model_settings.LocalSettings(files=files, threads=threads, context_tokens=4096)
     models = replace(providers(), local=local)
-    return AskedJudge(judging=judging, models=models, prices=caps.prices, run_usd=caps.run_usd)
+    return AskedJudge(
+        judging=judging,
+        models=models,
+        prices=caps.prices,
+        run_usd=caps.run_usd,
+        # Not in the checkout: whoever asks for a verdict asks for no file there.
+        replies=caches() / "fairtrial" / "judged",
+    )
 
 
 def open_scenario_run(

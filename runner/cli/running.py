@@ -143,10 +143,8 @@ def wanted_run(
     from runner.benchmarks import BENCHMARKS
     from runner.runs import plan, prepare
 
-    benchmark = BENCHMARKS[prepared.benchmark]
-    for line in benchmark.left_out(prepared):
-        output.tell(f"left out: {line}")
-    cells = benchmark.cells(prepared, models, words.trials)
+    tell_left_out(prepared)
+    cells = BENCHMARKS[prepared.benchmark].cells(prepared, models, words.trials)
     require_recordings(cells)
     return plan.RunSpec(
         cells=cells,
@@ -159,6 +157,14 @@ def wanted_run(
         gate=gate.stamp if gate else None,
         shard=words.shard,
     )
+
+
+def tell_left_out(prepared: shapes.PreparedRun) -> None:
+    """Before the cells and after them: a screen of two cells looks as one of all does."""
+    from runner.benchmarks import BENCHMARKS
+
+    for line in BENCHMARKS[prepared.benchmark].left_out(prepared):
+        output.tell(f"left out: {line}")
 
 
 def measure(

@@ -42,6 +42,8 @@ class AskedJudge:
     models: ModelSettings
     prices: Path | None
     run_usd: float | None
+    replies: Path
+    """Where what models say of answers that are no run's is kept."""
 
     def settings(
         self, checkout: Checkout, judging: Judging, replies: Path, spent_usd: float = 0.0
@@ -67,8 +69,8 @@ class AskedJudge:
         return self.settings(checkout, judging, store.judged, spent_usd)
 
     def of_answers(self, checkout: Checkout) -> JudgeSettings:
-        """Of answers that are no run's: what a judge says is kept under .fairtrial."""
-        return self.settings(checkout, self.judging or Judging(), checkout.state / "judged")
+        """Of answers that are no run's."""
+        return self.settings(checkout, self.judging or Judging(), self.replies)
 
 
 def require_judge(settings: JudgeSettings) -> Judge:

@@ -109,7 +109,10 @@ class ScenarioSubject(running.RunSubject):
 
     def report(self, begun: running.Begun) -> int:
         run = self.run_of(begun)
-        return ending.show_report(run, self.scored(begun), begun.gate, self.request)
+        code = ending.show_report(run, self.scored(begun), begun.gate, self.request)
+        if begun.built is not None:
+            running.tell_left_out(begun.built)
+        return code
 
     def scored(self, begun: running.Begun) -> shapes.LoadedRun:
         from runner.runs.spent import spent

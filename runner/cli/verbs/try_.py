@@ -13,6 +13,11 @@ from runner.cli import ending, opening, options, output, running, shapes
 from runner.cli.options import RunRequest, StudyOptions, said, taken
 from runner.cli.verbs import run as run_verb
 
+SAVING = (
+    "--save: one health probe lets a run compare on one repository; looking for one on each other "
+    "that ships, 10 minutes at most"
+)
+
 
 class Verb(RunRequest):
     LAST = "models agent turns spending judge trials study name json full jobs"
@@ -33,6 +38,9 @@ class Verb(RunRequest):
         "--probe TOOL JSON TEXT",
         "a call, and a text of the repository that its answer must contain",
     )
+    private: tuple[str, ...] = said(
+        "--private FOLDER", "repeatable; of the repository, which it may write, as its own"
+    )
     before: str = said("--before DATE", "no package younger than that")
     scripts: str = said("--scripts NAMES", "npm packages whose install scripts run")
     bring: tuple[str, ...] = said(
@@ -50,7 +58,7 @@ class Verb(RunRequest):
 
 
 def run(request: Verb) -> int:
-    from runner.authoring.onboarding import flow, saving, starting
+    from runner.authoring.onboarding import flow, more_probes, saving, starting
     from runner.report.card import card_text
 
     judge = opening.asked_judge(request.judge.judging, request.spending)
@@ -64,7 +72,11 @@ def run(request: Verb) -> int:
     with starting.opened(asked, given, about, checkout, output.choose) as steps:
         tried = flow.find_out(steps)
     if request.save is not None:
+        output.tell(SAVING)
+        reach = more_probes.add_probes(tried, checkout)
         output.tell(f"saved: {saving.save(tried, request.save)}")
+        for line in reach.lines(tried.server):
+            output.tell(line)
     if request.spending.dry_run:
         output.show(card_text(tried.card))
         return output.OK
@@ -138,8 +150,8 @@ def _again(request: Verb, more: str) -> str:
     told = [(name, getattr(request, name)) for name in ("args", "entry", "repo", "commit")]
     told += [("scenario", name) for name in request.scenarios]
     words += [f"--{name}={shlex.quote(value)}" for name, value in told if value]
-    rest = (request.env, request.warm_up, request.canary, request.before, request.scripts)
-    if any(rest) or request.bring or request.http is not None or request.dirty:
+    rest = (request.env, request.warm_up, request.canary, request.private, request.before)
+    if any(rest) or request.scripts or request.bring or request.http is not None or request.dirty:
         words.append("…")
     dashes = ["--"] if len(request.words) > 1 and request.words[0] != "--" else []
     return " ".join([*words, *dashes, *map(shlex.quote, request.words)])
