@@ -40,6 +40,7 @@ KINDS: Mapping[str, Kind] = {
     "no_public_name": public_names.NONE,
 }
 """By what is asked; the answers of some are of no place."""
+_OF_NONE = frozenset(name for name in KINDS if name.startswith("no_"))
 BUDGET = Budget(tokens=40_000, wall_sec=300, actions=24)
 """Of a question's cell."""
 
@@ -121,6 +122,10 @@ class _Taken:
 
     def is_full(self, name: str) -> bool:
         quarter, kind = most_of_kind(self.count), KINDS[name]
+        # Whoever always says that there is none would be right too often.
+        none = sum(not it.key.places for it in self.found)
+        if name in _OF_NONE and none >= quarter:
+            return True
         by_door = max(quarter * kind.share, 1)
         return self._by_kind[kind.kind] >= quarter or self._by_door[name] >= by_door
 
