@@ -3,54 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from runner.cli.options import said
-from runner.cli.output import tell
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
+from runner.cli import output, shapes
+from runner.cli.options import Words, said
 
 OF_A_REPOSITORY = 60
 """Questions that are made of one."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExactChoice:
+class ExactChoice(Words):
     """Questions whose whole answer is a key: scored by code, and asked of no judge."""
 
     exact: bool = said(
         "--exact", "questions scored by a key: the project's, else all that ship; one trial each"
     )
-    arms: str = said("--arms A,B", "as --server, between commas", "")
+    arms: str = said("--arms A,B", "as --server, between commas")
     questions: int | None = said(
-        "--questions N", "so many: drawn from those that are there, or made of --repo (60)", None
+        "--questions N", "so many: drawn from those that are there, or made of --repo (60)"
     )
-    repo: str = said("--repo PATH_OR_URL", "with --exact: make them of this", "")
-    label: str = said("--label NAME", "of --repo in files and reports (default: own)", "")
-    commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)", None)
+    repo: str = said("--repo PATH_OR_URL", "with --exact: make them of this")
+    label: str = said("--label NAME", "of --repo in files and reports (default: own)")
+    commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)")
     dirty: bool = said("--dirty", "take --repo's files as they are")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class AskedQuestions:
     """What a run asks."""
 
-    checkout: Checkout
+    checkout: shapes.Checkout
     """With the questions in it."""
     names: tuple[str, ...]
     runs: Path | None = None
     """Where the run goes, if that is not the project's."""
 
 
-def questions_for(choice: ExactChoice, scenarios: Sequence[str], checkout: Checkout) -> Asked:
+def judged_by_keys(
+    checkout: shapes.Checkout, judge: shapes.AskedJudge, scenarios: Sequence[str]
+) -> shapes.AskedJudge:
+    """Where every question has a key nobody else is asked: nothing is left to judge."""
+    from runner.records import Judging
+    from runner.scoring.judges import EXACT
+
+    if not all(checkout.scenario(name).rubric.is_keyed for name in scenarios):
+        return judge
+    return replace(judge, judging=Judging(judges=(EXACT,)))
+
+
+def questions_for(
+    choice: ExactChoice, scenarios: Sequence[str], checkout: shapes.Checkout
+) -> AskedQuestions:
     """Raises FairtrialError if there is no such question, or none can be made."""
     if choice.repo:
         return _made(choice, checkout)
     names = checkout.choose_questions(scenarios)
-    return Asked(checkout=checkout, names=_drawn(names, choice.questions))
+    return AskedQuestions(checkout=checkout, names=_drawn(names, choice.questions))
 
 
 def _drawn(names: Sequence[str], count: int | None) -> tuple[str, ...]:
@@ -65,7 +74,7 @@ def _drawn(names: Sequence[str], count: int | None) -> tuple[str, ...]:
     return tuple(name for name in names if name in drawn)
 
 
-def _made(choice: ExactChoice, checkout: Checkout) -> Asked:
+def _made(choice: ExactChoice, checkout: shapes.Checkout) -> AskedQuestions:
     from runner.authoring.exact.own_questions import OwnQuestions, make_questions
     from runner.authoring.onboarding.starting import begin
     from runner.records import digest_of
@@ -83,5 +92,5 @@ def _made(choice: ExactChoice, checkout: Checkout) -> Asked:
         project = checkout.state / "exact" / digest_of(vars(asked))[:12]
         runs = project / "runs"
         begin(project)
-    names = make_questions(asked, project, checkout.state, checkout.environ, tell)
-    return Asked(checkout=checkout.over(project), names=tuple(names), runs=runs)
+    names = make_questions(asked, project, checkout.state, checkout.environ, output.tell)
+    return AskedQuestions(checkout=checkout.over(project), names=tuple(names), runs=runs)

@@ -29,6 +29,9 @@ from typing import IO, Any
 from urllib.parse import quote, unquote
 
 ASK_SEC = 120
+ROUNDS = 4
+STALE_SEC = 25
+"""Some begin a progress that they never end."""
 METHODS = ("references", "definition", "implementation")
 _HEADER_BYTES = 4096
 
@@ -143,9 +146,20 @@ class LanguageServer:
         """Until it says so, or has shown no progress for a while."""
         give_up = time.monotonic() + self.job["ready_sec"]
         while time.monotonic() < give_up and self._process.poll() is None:
-            if not self._busy and time.monotonic() - self._quiet_since > self.job["settle_sec"]:
+            settle = STALE_SEC if self._busy else self.job["settle_sec"]
+            if time.monotonic() - self._quiet_since > settle:
                 return
             time.sleep(0.2)
+
+    def settled(self, asks: list[dict[str, Any]]) -> dict[str, Any]:
+        """Asked again until two rounds agree: the first ones may come from half of the tree."""
+        answers: dict[str, Any] = {}
+        for _ in range(ROUNDS):
+            before, answers = answers, {it["id"]: self.ask(it) for it in asks}
+            if answers == before:
+                break
+            self.wait_until_ready()
+        return answers
 
     def ask(self, ask: dict[str, Any]) -> list[list[Any]] | None:
         place: dict[str, Any] = {
@@ -219,7 +233,6 @@ def main(job_file: str) -> None:
     started = time.monotonic()
     lay_out(job)
     server = LanguageServer(job)
-    answers: dict[str, Any] = {}
     try:
         version = server.start()
         # Some begin to read the rest of the tree only when a file of it is opened.
@@ -227,8 +240,7 @@ def main(job_file: str) -> None:
             server.open(path, language)
         server.wait_until_ready()
         ready = time.monotonic() - started
-        for ask in job["asks"]:
-            answers[ask["id"]] = server.ask(ask)
+        answers = server.settled(job["asks"])
     finally:
         server.end()
     wall = time.monotonic() - started

@@ -53,6 +53,7 @@ class Family:
 def families(tree: Tree) -> list[Family]:
     """Of middling size, in few words of their own; the ones spread over most files first."""
     above = bases_of(tree)
+    below = _reversed(above)
     methods = _methods(tree)
     found = []
     for name, owners in methods.items():
@@ -62,7 +63,7 @@ def families(tree: Tree) -> list[Family]:
             # Of a base's base that has the method too, this one's family is a part.
             if not whole or all_above(base, above) & owners.keys():
                 continue
-            if not _may_lack(tree, {base, *under}, owners, name):
+            if not _may_lack(tree, {base, *all_above(base, below)}, owners, name):
                 found.append(_family(name, base, under, owners))
     return spread(found)
 
@@ -88,6 +89,15 @@ def _may_lack(tree: Tree, known: set[str], owners: Mapping[str, ClassMember], na
         name.encode() in parsed.source and nameless.search(parsed.source)
         for _, parsed in _asked_about(tree)
     )
+
+
+def _reversed(above: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Class -> those whose heads name it."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for name, bases in above.items():
+        for base in bases:
+            below[base].add(name)
+    return dict(below)
 
 
 def _files(family: Family) -> int:

@@ -1,1 +1,1 @@
-"""Questions whose whole answer is known (docs/exact.md)."""
+"""Questions whose whole answer is known (docs/keys.md)."""

@@ -88,6 +88,9 @@ def _is_doubtful(
 ) -> bool:
     name = definition.name
     if not _is_constant(name):
+        # A setter that a macro makes is called by the field's name; C calls what a field holds.
+        if use.kind == "call" and parsed.language != "c":
+            return True
         return parsed.language not in _WITH_FIELDS or parsed.node_type(use.at, name) != _FIELD
     if parsed.language != home.language and {parsed.language, home.language} != {"c", "cpp"}:
         return True

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from runner.authoring.drafting.tree import (
+    ASIDE_FOLDERS,
     TEST_PATH,
     FunctionWithCalls,
     Spot,
@@ -29,7 +30,11 @@ MOST = 15
 _MOST_FILES = 30
 """That may hold a name: one in all files of a tree is a word, not a symbol."""
 _MOST_WRONG = 8
-_LONGEST_NAME = 60
+_LONGEST_NAME = 40
+"""With its folder's in front, it is a scenario's id of at most 64 characters."""
+_LEAST_OWN_BYTES = 200_000
+_PASTED_BEGIN = re.compile(rb"([A-Za-z_]\w*)\s*##")
+_PASTED_END = re.compile(rb"##\s*([A-Za-z_]\w*)")
 _APART = 2 * TOLERANCE
 """Lines between a near miss and a right place: nearer, one citation could mean both."""
 HALF_TEST = re.compile(r"(?:^|/)(?:testing|testdata|fixtures?|specs?|androidTest)/|conftest\.py$")
@@ -72,7 +77,17 @@ class Ground:
     def _is_own(self, name: str) -> bool:
         paths = [path for path, _ in self.tree.definitions[name]]
         asked = all(self.tree.code[path].language in LANGUAGES for path in paths)
-        return asked and any(not TEST_PATH.search(path) for path in paths)
+        return asked and any(map(self._is_asked_about, paths))
+
+    def _is_asked_about(self, path: str) -> bool:
+        return not TEST_PATH.search(path) and not (self._has_own and ASIDE_FOLDERS.search(path))
+
+    @cached_property
+    def _has_own(self) -> bool:
+        """Is there enough beside what others wrote, examples and scripts?"""
+        sizes = {path: len(it.source) for path, it in self.tree.code.items()}
+        aside = sum(size for path, size in sizes.items() if ASIDE_FOLDERS.search(path))
+        return sum(sizes.values()) - aside > _LEAST_OWN_BYTES
 
     @cached_property
     def test_files(self) -> int:
@@ -101,9 +116,26 @@ class Ground:
             self._symbols[name] = self._symbol(name)
         return self._symbols[name]
 
+    @cached_property
+    def _pasted(self) -> tuple[frozenset[str], frozenset[str]]:
+        """`Safe` of `Safe##METHOD`, and `_init` of `NAME##_init`: C's macros make names of them."""
+        begins, ends = set[str](), set[str]()
+        for parsed in self.tree.code.values():
+            if parsed.language in ("c", "cpp"):
+                begins |= {it.decode() for it in _PASTED_BEGIN.findall(parsed.source)}
+                ends |= {it.decode() for it in _PASTED_END.findall(parsed.source)}
+        return frozenset(begins), frozenset(ends)
+
+    def _may_be_pasted(self, name: str) -> bool:
+        begins, ends = self._pasted
+        split = range(1, len(name))
+        return any(name[:at] in begins or name[at:] in ends for at in split)
+
     def _symbol(self, name: str) -> FunctionWithCalls | None:
         symbol = self.tree.symbol(name) if name in self.tree.holders else ""
         if isinstance(symbol, str) or TEST_PATH.search(symbol.path):
+            return None
+        if self.tree.code[symbol.path].language in ("c", "cpp") and self._may_be_pasted(name):
             return None
         inside = symbol.definition
         for call in symbol.calls:
@@ -130,7 +162,9 @@ def question(  # noqa: PLR0913 - what an answer is held against, each by its nam
     asked = _once(places)
     known = {(it.path, it.line) for it in asked}
     beside = [it for it in _once(optional) if (it.path, it.line) not in known]
-    misses = [it for it in _once(wrong) if not any(_near(it, other) for other in (*asked, *beside))]
+    misses = [
+        it for it in _once(wrong) if not any(is_near(it, other) for other in (*asked, *beside))
+    ]
     key = ExactKey(
         kind=kind,
         places=asked,
@@ -146,7 +180,8 @@ def _once(places: Iterable[MustCite]) -> tuple[MustCite, ...]:
     return tuple(kept[at] for at in sorted(kept))
 
 
-def _near(miss: MustCite, place: MustCite) -> bool:
+def is_near(miss: MustCite, place: MustCite) -> bool:
+    """So near that one citation could mean both."""
     begin, end = place.line - _APART, (place.end or place.line) + _APART
     return miss.path == place.path and begin <= miss.line <= end
 

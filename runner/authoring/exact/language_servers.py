@@ -71,6 +71,11 @@ _PYRIGHT = {
     "extraPaths": ["src", "lib"],
     "typeCheckingMode": "off",
 }
+_TSSERVER = {
+    "maxTsServerMemory": 6000,
+    # It would answer from one file alone, as long as the other one reads the rest.
+    "tsserver": {"useSyntaxServer": "never"},
+}
 _TYPESCRIPT = {
     "compilerOptions": {
         "allowJs": True,
@@ -127,12 +132,12 @@ def _with_parents(folder: str) -> Iterator[str]:
     yield ""
 
 
-def _older_modules(tree: Tree) -> Mapping[str, str]:
-    """go.mod files that ask for no newer Go than there is."""
+def _lone_modules(tree: Tree) -> Mapping[str, str]:
+    """go.mod files that ask for no newer Go than there is, and for no module from elsewhere."""
     found = {}
     for path, text in _texts(tree, "go.mod"):
-        older = re.sub(r"^go 1\.\d+.*$", "go 1.18", text, flags=re.M)
-        found[path] = re.sub(r"^(?:toolchain|godebug|tool|ignore) .*$", "", older, flags=re.M)
+        if module := re.search(r"^module .*$", text, re.M):
+            found[path] = f"{module[0]}\n\ngo 1.18\n"
     return found
 
 
@@ -232,7 +237,7 @@ PROGRAMS: Mapping[str, Program] = {
             languages=frozenset(("typescript", "tsx", "javascript")),
             methods=_EVERY,
             command=("node", f"{_MODULES}/typescript-language-server/lib/cli.mjs", "--stdio"),
-            options=lambda _: {"maxTsServerMemory": 6000},
+            options=lambda _: _TSSERVER,
             removed=("tsconfig.json", "jsconfig.json"),
             written=lambda _: {"tsconfig.json": json.dumps(_TYPESCRIPT)},
         ),
@@ -247,7 +252,7 @@ PROGRAMS: Mapping[str, Program] = {
             ),
             written=_compile_commands,
             settle_sec=8,
-            ready_sec=900,
+            ready_sec=240,
         ),
         Program(
             name="gopls",
@@ -262,7 +267,7 @@ PROGRAMS: Mapping[str, Program] = {
                 "GOPROXY": "off",
                 "GOTOOLCHAIN": "local",
             },
-            written=_older_modules,
+            written=_lone_modules,
             settle_sec=8,
         ),
         Program(
@@ -302,7 +307,7 @@ PROGRAMS: Mapping[str, Program] = {
         ),
     )
 }
-"""By name. Of Ruby, PHP, Kotlin and C# the registries have none (docs/exact.md)."""
+"""By name. Of Ruby, PHP, Kotlin and C# the registries have none (docs/keys.md)."""
 
 
 def programs_for(languages: Sequence[str]) -> list[Program]:

@@ -40,8 +40,7 @@ KINDS: Mapping[str, Kind] = {
     "no_public_name": public_names.NONE,
 }
 """By what is asked; the answers of some are of no place."""
-LARGEST_KIND = 0.25
-"""Of the questions."""
+_OF_NONE = frozenset(name for name in KINDS if name.startswith("no_"))
 BUDGET = Budget(tokens=40_000, wall_sec=300, actions=24)
 """Of a question's cell."""
 
@@ -56,7 +55,7 @@ def questions_of(
     ground = Ground(tree)
     found = _chosen(ground, count, random.Random(seed))  # noqa: S311 - a published draw
     if not found:
-        hint = "a larger repository, or one in a language that docs/exact.md lists"
+        hint = "a larger repository, or one in a language that docs/keys.md lists"
         raise FairtrialError("nothing here can be asked whose whole answer is proven", hint=hint)
     asked = [_said(it, ground) for it in found]
     return questions_about(tree, source, asked, seed, licence=licence)
@@ -87,6 +86,11 @@ def _said(asked: ExactQuestion, ground: Ground) -> ExactQuestion:
     return asked.model_copy(update={"prompt": asked.prompt.replace(TAIL, BUILT + TAIL)})
 
 
+def most_of_kind(count: int) -> int:
+    """A quarter of so many questions; of few, two."""
+    return max(count // 4, 2)
+
+
 def _chosen(ground: Ground, count: int, lot: random.Random) -> list[ExactQuestion]:
     """Half from all that fit, of kinds that have no quarter yet; the rest for a spread."""
     waiting = {name: _shuffled(kind.subjects(ground), lot) for name, kind in KINDS.items()}
@@ -114,13 +118,16 @@ class _Taken:
         self._by_kind: Counter[str] = Counter()
         self._by_door: Counter[str] = Counter()
         self._subjects: set[str] = set()
+        self._names: set[str] = set()
 
     def is_full(self, name: str) -> bool:
-        quarter = max(self.count * LARGEST_KIND, 1)
-        kind = KINDS[name]
-        return (
-            self._by_kind[kind.kind] + 1 > quarter or self._by_door[name] + 1 > quarter * kind.share
-        )
+        quarter, kind = most_of_kind(self.count), KINDS[name]
+        # Whoever always says that there is none would be right too often.
+        none = sum(not it.key.places for it in self.found)
+        if name in _OF_NONE and none >= quarter:
+            return True
+        by_door = max(quarter * kind.share, 1)
+        return self._by_kind[kind.kind] >= quarter or self._by_door[name] >= by_door
 
     def turn(self, name: str) -> float:
         """Those that have had fewest come first."""
@@ -130,8 +137,9 @@ class _Taken:
         if subject in self._subjects:
             return False
         asked = KINDS[name].ask(self.ground, subject)
-        if asked is None:
+        if asked is None or asked.name in self._names:
             return False
+        self._names.add(asked.name)
         self._subjects.add(subject)
         self._by_kind[asked.key.kind] += 1
         self._by_door[name] += 1

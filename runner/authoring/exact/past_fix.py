@@ -5,12 +5,13 @@ A container holds the earlier commit alone, so that nothing in it gives the answ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from runner.authoring.drafting.fix_commits import Fix, fixes, question
+from runner.authoring.exact.kind import is_near
 from runner.authoring.exact.kind import question as asked
 from runner.grounding.commit_files import GitFiles
 from runner.records import CommitSha, MustCite
@@ -39,12 +40,16 @@ def _all(place: Path, head: CommitSha) -> Iterator[PastFix]:
         with GitFiles(place, fix.parent) as files:
             drafted = question(fix, files)
         places = drafted.step.must_cite if drafted else ()
-        if len(places) > _FEWEST:
-            yield PastFix(fix.parent, _asked(fix, places))
+        if not places:
+            continue
+        given = places[0]
+        # What is near the given place would be found by saying it again.
+        others = [it for it in places[1:] if not is_near(given, it)]
+        if len(others) >= _FEWEST:
+            yield PastFix(fix.parent, _asked(fix, given, others))
 
 
-def _asked(fix: Fix, places: tuple[MustCite, ...]) -> ExactQuestion:
-    given, *others = places
+def _asked(fix: Fix, given: MustCite, others: Sequence[MustCite]) -> ExactQuestion:
     return asked(
         "past_fix",
         fix.commit[:12],

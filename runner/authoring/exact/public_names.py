@@ -109,7 +109,11 @@ def _role(parsed: Parsed, at: int, name: str) -> bool | None:
             return None
         if node.type in ("import_from_statement", "export_statement", "use_declaration"):
             return _is_export(parsed, node)
-        node = node.parent
+        above = node.parent
+        # `version` of `from shop.version import __version__`
+        if above and node in (above.child_by_field_name(it) for it in ("module_name", "path")):
+            return False
+        node = above
     return False
 
 

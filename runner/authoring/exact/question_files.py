@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.checking import Opinion, agreed, opinions_on
-from runner.authoring.exact.making import LARGEST_KIND, questions_about, questions_of
+from runner.authoring.exact.making import most_of_kind, questions_about, questions_of
 from runner.authoring.exact.past_fix import past_fixes
 from runner.authoring.exact.proven import proven
 from runner.catalog.checkout import Checkout
@@ -36,6 +36,8 @@ _HELD_BACK = 3
 """One of so many is in no example of the documentation."""
 _LARGEST_BYTES = 8 * 2**20
 _COLUMNS = 100
+_LONGEST_FOLDER = 23
+"""With a question's name behind it, it is a scenario's id of at most 64 characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +108,7 @@ def _trimmed(questions: Sequence[ExactQuestion], count: int) -> list[ExactQuesti
     for drawn, most in ((True, (count + 1) // 2), (False, count)):
         for question in questions:
             kind = question.key.kind
-            fits = by_kind[kind] < max(count * LARGEST_KIND, 1) and len(kept) < most
+            fits = by_kind[kind] < most_of_kind(count) and len(kept) < most
             if question.drawn == drawn and fits:
                 by_kind[kind] += 1
                 kept.append(question)
@@ -283,4 +285,4 @@ def folder_name(label: str) -> str:
     """`pypi:flask==3.1.2` → `flask`; `git:local:shop@…` → `shop`."""
     bare = re.split(r"==|(?<=.)@", label.partition(":")[2])[0].removeprefix("local:")
     bare = bare.rstrip("/").removesuffix(".git").rpartition("/")[2]
-    return re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")[:40]
+    return re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")[:_LONGEST_FOLDER]

@@ -10,7 +10,7 @@ from runner.authoring.drafting.families import all_above, bases_of, heads
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
 from runner.authoring.exact.import_paths import means, module_at
-from runner.authoring.exact.kind import HALF_TEST, Ground, Kind, question
+from runner.authoring.exact.kind import HALF_TEST, Ground, Kind, is_near, question
 from runner.grounding.outlines import Definition
 from runner.records import MustCite
 from runner.records.exact import ExactQuestion
@@ -68,12 +68,10 @@ def _question(
     call: _ReachingCall, target: _Namesake, known: Sequence[_Namesake]
 ) -> ExactQuestion | None:
     name, path, line = target.definition.name, call.parsed.path, call.use.line
-    inner = [
-        it for it in known if it.path == path and it.definition.start <= line <= it.definition.end
-    ]
-    if inner:  # its own lines would be both the call's and a definition's
-        return None
     here = MustCite(path=path, line=line, symbol=name)
+    # Whoever only says again where the call is would be right, or nearly so.
+    if any(is_near(here, it.place) for it in known):
+        return None
     imports = [MustCite(path=path, line=it.line) for it in call.uses if it.kind == "import"]
     return question(
         "which_definition",

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from runner.agents import system_prompt
 from runner.agents.models import open_model
-from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell
+from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell, told
 from runner.benchmarks.scenarios.scenario_evidence import ScenarioEvidence
 from runner.benchmarks.without_scorecard import spending_input
 from runner.catalog.catalog import can_be_measured, questions_digest
@@ -85,7 +84,7 @@ def _inputs(
     moved = {"moved_lines": str(arm.moved_lines)} if arm.moved_lines else {}
     return {
         "scenario": questions_digest(ground.scenario),
-        "system_prompt": digest_of(system_prompt(prepared.agent)),
+        "system_prompt": digest_of(told(prepared)),
         "server": arm.digest,
         "base_image": ground.base_image,
         "commit": ground.pin.commit,

@@ -30,7 +30,7 @@ from runner.support.errors import SandboxError
 
 if TYPE_CHECKING:
     from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedArm
+    from runner.runs.run_inputs import PreparedArm, PreparedRun
 
 SLACK_SEC = 3600
 """For API back-off and a busy machine.
@@ -59,6 +59,11 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
                 await _note_what_ends_with(container, attempt)
                 model.write_artifacts(attempt.folder)
                 await model.close()
+
+
+def told(prepared: PreparedRun) -> str:
+    """The system prompt of every cell of a run, whatever its arm."""
+    return system_prompt(prepared.agent, prepared.limits, prepared.models.output_tokens)
 
 
 def _container_spec(attempt: Attempt) -> ContainerSpec:
@@ -144,6 +149,7 @@ async def _converse(
         toolbox=toolbox,
         record=attempt.writer.write,
         totals=attempt.measured.totals,
+        system=told(attempt.prepared),
         instructions=_instructions(attempt.arm.shown_name, session),
     )
     return await agent.run()
@@ -191,7 +197,7 @@ def _fingerprint(
         workspace_image=scenario.image,
         commit=scenario.pin.commit,
         tree=scenario.pin.tree,
-        prompts=digest_of([system_prompt(prepared.agent), *prompts]),
+        prompts=digest_of([told(prepared), *prompts]),
         limits=digest_of(prepared.limits),
         container=settings_digest(spec),
         engine=prepared.engine_version,

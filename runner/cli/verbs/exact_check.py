@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.cli import options
-from runner.cli.opening import open_checkout
-from runner.cli.options import Request, said
-from runner.cli.output import FAILED, OK, show, show_json
+from runner.cli import opening, options, output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,23 +15,22 @@ if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verb(Request):
-    suites: tuple[str, ...] = said("[SUITE …]", "folders of scenarios/exact (default: all)", ())
+class Verb(options.Request):
+    suites: tuple[str, ...] = options.said("[SUITE …]", "folders of scenarios/exact (default: all)")
     json: bool = options.as_json()
 
 
 def run(request: Verb) -> int:
     from runner.authoring.exact.question_files import agreement, differences
 
-    checked = _checked(open_checkout(request.root), request.suites)
+    checked = _checked(opening.open_checkout(request.root), request.suites)
     rows = agreement(checked)
     lines = [line for suite in checked for line in differences(suite)]
     if request.json:
-        show_json({"agreement": [asdict(row) for row in rows], "differences": lines})
+        output.show_json({"agreement": [asdict(row) for row in rows], "differences": lines})
     else:
-        show("\n".join([*lines, *(row.as_text() for row in rows), _unconfirmed(checked)]))
-    return FAILED if lines else OK
+        output.show("\n".join([*lines, *(row.as_text() for row in rows), _unconfirmed(checked)]))
+    return output.FAILED if lines else output.OK
 
 
 def _checked(checkout: Checkout, names: Sequence[str]) -> list[CheckedSuite]:
