@@ -216,10 +216,11 @@ def models() -> Any:
 
 
 def agent() -> Any:
-    """A name in AGENTS; empty for the models' own."""
-    names = "tool_calling, react or json_actions"
+    """A name in AGENTS or PACKAGED; empty for the models' own."""
+    names = "tool_calling, react or json_actions; or a program that people use, in the cell"
+    packaged = "claude-code, codex or opencode"
     default = f"(default: {AGENT}, and json_actions for local weights)"
-    return said("--agent NAME", f"how it calls tools: {names} {default}", "")
+    return said("--agent NAME", f"how it calls tools: {names}: {packaged} {default}", "")
 
 
 def run_name() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.cli import options, running
@@ -130,13 +130,9 @@ class ScenarioSubject(running.RunSubject):
         return arms_to_play(self.servers, self.request.servers, models)
 
     def _agent(self, models: Sequence[str]) -> str:
-        from runner.agents import AGENTS
-        from runner.agents.choosing import agent_for
-        from runner.catalog.catalog import pick
+        from runner.agents.choosing import chosen_agent
 
-        name = self.request.agent or agent_for(models)
-        pick(AGENTS, name, "agent")
-        return name
+        return chosen_agent(self.request.agent, models)
 
     def gate(self, begun: running.Begun) -> Gate | None:
         judge = require_judge(judge_as_before(self.checkout, self.asked, begun.store))
@@ -146,8 +142,8 @@ class ScenarioSubject(running.RunSubject):
     def build(self, begun: running.Begun) -> PreparedRun:
         from runner.runs.prepare import prepare
 
-        prepared = prepare(self.checkout, self.scenarios, self._arms(begun.models))
-        return replace(prepared, agent=self._agent(begun.models))
+        arms, agent = self._arms(begun.models), self._agent(begun.models)
+        return prepare(self.checkout, self.scenarios, arms, agent)
 
     def ready(self, begun: running.Begun) -> running.Ready:
         from runner.sandbox.engine import sweep
