@@ -55,7 +55,7 @@ _BAR = "━"
 """Of a progress bar."""
 
 
-class Definition(Protocol):
+class InstallDefinition(Protocol):
     """What a server.yaml, or an agent.yaml, says of an install."""
 
     @property
@@ -72,7 +72,7 @@ class Installable(Protocol):
     """A folder with such a file, and the locks beside it, read."""
 
     @property
-    def spec(self) -> Definition: ...
+    def spec(self) -> InstallDefinition: ...
     @property
     def folder(self) -> Path: ...
 

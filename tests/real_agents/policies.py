@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
 from tests.real_agents.scripted_provider import Asked, Policy, Reply, ToolUse, Usage
 
 ANSWER = (
@@ -30,21 +35,19 @@ def server_tools(asked: Asked, server: str = "good") -> dict[str, ToolUse]:
     found = {}
     for namespace, name in asked.tools:
         whole = f"{namespace}__{name}" if namespace else name
-        if f"{server}_" in whole:
+        if f"{server}_" in whole or f"{server}__" in whole:
             own = whole.rpartition("_")[2]
             found[own] = ToolUse(namespace=namespace, name=name, arguments={})
     return found
 
 
-def echo_call(asked: Asked, text: str = "hello") -> tuple[ToolUse, ...]:
-    """A call of the server's `echo`, if there is a server."""
-    echo = server_tools(asked).get("echo")
-    if echo is None:
-        return ()
-    return (ToolUse(namespace=echo.namespace, name=echo.name, arguments={"text": text}),)
-
-
-def looking(command: str = "rg -n finish_up; cat app.py") -> Policy:
+def looking(
+    command: str = "rg -n finish_up; cat app.py",
+    *,
+    server: str = "good",
+    tool: str = "echo",
+    arguments: Mapping[str, Any] = MappingProxyType({"text": "hello"}),
+) -> Policy:
     """Calls the server if there is one, and the shell; then answers."""
 
     def policy(asked: Asked) -> Reply:
@@ -53,8 +56,16 @@ def looking(command: str = "rg -n finish_up; cat app.py") -> Policy:
         if asked.results:
             usage = Usage(input_tokens=1500, cached_tokens=1000, output_tokens=40)
             return Reply(text=ANSWER, usage=usage)
-        calls = (*echo_call(asked), shell_call(asked, command))
+        calls = [shell_call(asked, command)]
+        if (offered := server_tools(asked, server).get(tool)) is not None:
+            calls.insert(0, replace(offered, arguments=dict(arguments)))
         usage = Usage(input_tokens=1000, output_tokens=30)
-        return Reply(text="I look.", thinking="Where?", calls=calls, usage=usage)
+        return Reply(text="I look.", thinking="Where?", calls=tuple(calls), usage=usage)
 
     return policy
+
+
+def stepwise(first: Sequence[Reply], then: Policy) -> Policy:
+    """Some replies, one after the other, and then a policy."""
+    left = list(first)
+    return lambda asked: left.pop(0) if left else then(asked)

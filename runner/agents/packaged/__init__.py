@@ -6,7 +6,7 @@ without network and without a key; bridge.py carries its requests to the provide
 
 from __future__ import annotations
 
-from runner.agents.packaged.claude_code import ClaudeCode
+from runner.agents.packaged.claude_code_agent import ClaudeCode
 from runner.agents.packaged.codex import Codex
 from runner.agents.packaged.opencode import OpenCode
 from runner.agents.packaged.packaged_agent import PackagedAgent

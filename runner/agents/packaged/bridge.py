@@ -32,6 +32,8 @@ from runner.records import Budget
 from runner.sandbox.relay import RelayedReply, RelayedRequest
 from runner.support.errors import ProviderError, ProviderRefused
 
+MOST_FAILURES = 10
+"""In a row; then the provider counts as gone."""
 BODY_LIMIT_BYTES = 1_000_000
 """Of an error's text."""
 _OURS = frozenset(
@@ -60,7 +62,7 @@ class Upstream:
 
 
 @dataclass(kw_only=True)
-class _Attempt:
+class _Passing:
     """One request on its way."""
 
     asked: RelayedRequest
@@ -72,7 +74,7 @@ class _Attempt:
     retries: int = 0
 
 
-class Bridge:
+class ProviderBridge:
     """One cell's. `answer` is called for each request, several at a time."""
 
     def __init__(  # noqa: PLR0913 - each part of a cell, by its name
@@ -158,12 +160,12 @@ class Bridge:
         self._treatment.require(request, asked.body)
         where = self._agent.conversation(asked.headers, request)
         conversing = self._ledger.asked(where, request, len(asked.body))
-        attempt = _Attempt(asked=asked, conversing=conversing, reader=self._dialect.begin_reply())
+        attempt = _Passing(asked=asked, conversing=conversing, reader=self._dialect.begin_reply())
         with self._ledger.totals.account.turn():
             await self._pass(asked, reply, attempt)
 
     async def _pass(
-        self, asked: RelayedRequest, reply: RelayedReply, attempt: _Attempt | None
+        self, asked: RelayedRequest, reply: RelayedReply, attempt: _Passing | None
     ) -> None:
         upstream = self._upstream
         queued = time.monotonic()
@@ -197,7 +199,7 @@ class Bridge:
         return headers | {"accept-encoding": "identity"} | self._dialect.key_headers(key or "none")
 
     async def _passed_back(
-        self, answer: httpx2.Response, reply: RelayedReply, attempt: _Attempt | None
+        self, answer: httpx2.Response, reply: RelayedReply, attempt: _Passing | None
     ) -> None:
         headers = {name: text for name, text in answer.headers.items() if name in _THEIRS}
         if answer.status_code >= 400:
@@ -213,7 +215,7 @@ class Bridge:
             await self._streamed(answer, reply, attempt)
         await reply.end()
 
-    def _recover(self, attempt: _Attempt | None) -> None:
+    def _recover(self, attempt: _Passing | None) -> None:
         waited_sec = self._clock.recovered()
         if attempt is not None and self._failures:
             attempt.waited_sec, attempt.retries = waited_sec, self._failures
@@ -221,7 +223,7 @@ class Bridge:
             self._failures, self.fault = 0, None
 
     async def _streamed(
-        self, answer: httpx2.Response, reply: RelayedReply, attempt: _Attempt
+        self, answer: httpx2.Response, reply: RelayedReply, attempt: _Passing
     ) -> None:
         """The chunks as they come. What is known of a stream that is cut is counted all the same:
         it has been paid for."""
@@ -242,7 +244,7 @@ class Bridge:
         finally:
             self._count(attempt)
 
-    def _count(self, attempt: _Attempt) -> None:
+    def _count(self, attempt: _Passing) -> None:
         read = attempt.reader.reply()
         self._ledger.answered(
             attempt.conversing,
@@ -262,7 +264,7 @@ class Bridge:
         answer: httpx2.Response,
         headers: Mapping[str, str],
         reply: RelayedReply,
-        attempt: _Attempt | None,
+        attempt: _Passing | None,
     ) -> None:
         """An error of the provider's, passed on; one that every cell would meet ends the run."""
         text = await _start_of(answer.aiter_bytes())
@@ -277,7 +279,7 @@ class Bridge:
         await reply.body(self._hidden(text).encode())
         await reply.end()
 
-    async def _broke(self, error: Exception, reply: RelayedReply, attempt: _Attempt | None) -> None:
+    async def _broke(self, error: Exception, reply: RelayedReply, attempt: _Passing | None) -> None:
         provider = self._upstream.provider
         wrong = provider.wrong_address(error)
         if wrong is not None and not self._upstream.settings.slots.has_answered(provider.title):
@@ -288,12 +290,15 @@ class Bridge:
         else:
             await _refuse(reply, 502, "the provider was not reached")
 
-    def _fail(self, attempt: _Attempt | None, fault: ProviderError | ContextOverflow) -> None:
+    def _fail(self, attempt: _Passing | None, fault: ProviderError | ContextOverflow) -> None:
         if attempt is None:
             return
         self._failures += 1
         self.fault = fault
         self._clock.failed(attempt.began)
+        if self._failures >= MOST_FAILURES and isinstance(fault, ProviderError):
+            # Some agents try again for ever.
+            self._end.fail(fault)
 
     def _hidden(self, text: str) -> str:
         return self._upstream.provider.endpoint.hide(text)

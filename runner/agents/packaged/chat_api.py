@@ -8,8 +8,8 @@ from runner.agents.packaged.wire_reading import (
     GivenResult,
     Json,
     ModelRequest,
-    OfferedTool,
     ReadReply,
+    ToolOffer,
     call_written,
     count,
     texts_of,
@@ -43,16 +43,16 @@ class ChatApi:
             results=tuple(_results(messages)),
         )
 
-    def begin_reply(self) -> _Reply:
-        return _Reply()
+    def begin_reply(self) -> _CompletionsReply:
+        return _CompletionsReply()
 
 
 _TELLING = ("system", "developer")
 
 
-def _tools(tools: Iterable[Json]) -> Iterator[OfferedTool]:
+def _tools(tools: Iterable[Json]) -> Iterator[ToolOffer]:
     for tool in tools:
-        yield OfferedTool(name=tool["function"]["name"], definition=tool["function"])
+        yield ToolOffer(name=tool["function"]["name"], definition=tool["function"])
 
 
 def _results(messages: list[Json]) -> Iterator[GivenResult]:
@@ -62,7 +62,7 @@ def _results(messages: list[Json]) -> Iterator[GivenResult]:
             yield GivenResult(call_id=str(message["tool_call_id"]), text=text)
 
 
-class _Reply:
+class _CompletionsReply:
     def __init__(self) -> None:
         self._text: list[str] = []
         self._thinking: list[str] = []

@@ -10,9 +10,9 @@ from typing import Any
 from runner.agents.packaged.packaged_agent import (
     NO_KEY,
     PATIENCE_SEC,
-    Launch,
     PackagedAgent,
     ProgramCommand,
+    StepStart,
     renamed,
 )
 from runner.agents.packaged.responses_api import ResponsesApi
@@ -44,13 +44,13 @@ class Codex(PackagedAgent):
         {"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}
     )
 
-    def command(self, launch: Launch) -> ProgramCommand:
-        verb = ("exec", "resume") if launch.session else ("exec",)
-        argv = [launch.program, *verb, *FLAGS, "--model", launch.model]
-        for setting in _settings(launch):
+    def command(self, start: StepStart) -> ProgramCommand:
+        verb = ("exec", "resume") if start.session else ("exec",)
+        argv = [start.program, *verb, *FLAGS, "--model", start.model]
+        for setting in _settings(start):
             argv += ["--config", setting]
-        if launch.session:
-            argv.append(launch.session)
+        if start.session:
+            argv.append(start.session)
         # The prompt is what stdin says.
         argv.append("-")
         env = {"CODEX_HOME": HOME, "PROVIDER_KEY": NO_KEY}
@@ -77,20 +77,20 @@ class Codex(PackagedAgent):
         return found is not None and found[1] != "0"
 
 
-def _settings(launch: Launch) -> Iterator[str]:
+def _settings(start: StepStart) -> Iterator[str]:
     for name, value in SETTINGS.items():
         yield f"{name}={json.dumps(value)}"
     provider = {
         "name": "provider",
-        "base_url": f"{launch.url}/v1",
+        "base_url": f"{start.url}/v1",
         "env_key": "PROVIDER_KEY",
         "wire_api": "responses",
     }
     yield f"model_providers.provider={_table(provider)}"
-    if launch.server:
+    if start.server:
         server = {
-            "command": launch.shim[0],
-            "args": list(launch.shim[1:]),
+            "command": start.shim[0],
+            "args": list(start.shim[1:]),
             # Without it, a server that does not start is left out, and nobody is told.
             "required": True,
             "startup_timeout_sec": PATIENCE_SEC,
@@ -98,7 +98,7 @@ def _settings(launch: Launch) -> Iterator[str]:
             # Without it, its calls are cancelled.
             "default_tools_approval_mode": "approve",
         }
-        yield f"mcp_servers.{launch.server}={_table(server)}"
+        yield f"mcp_servers.{start.server}={_table(server)}"
 
 
 def _table(values: Mapping[str, Any]) -> str:

@@ -10,8 +10,8 @@ from runner.agents.packaged.wire_reading import (
     GivenResult,
     Json,
     ModelRequest,
-    OfferedTool,
     ReadReply,
+    ToolOffer,
     call_written,
     count,
     texts_of,
@@ -45,12 +45,12 @@ class MessagesApi:
         return ModelRequest(
             model=body["model"],
             system=_system(body.get("system") or ""),
-            tools=tuple(OfferedTool(name=tool["name"], definition=tool) for tool in tools),
+            tools=tuple(ToolOffer(name=tool["name"], definition=tool) for tool in tools),
             results=tuple(_results(body["messages"])),
         )
 
-    def begin_reply(self) -> _Reply:
-        return _Reply()
+    def begin_reply(self) -> _MessagesReply:
+        return _MessagesReply()
 
 
 def _system(system: str | list[Json]) -> str:
@@ -71,7 +71,7 @@ def _results(messages: list[Json]) -> Iterator[GivenResult]:
                 )
 
 
-class _Reply:
+class _MessagesReply:
     def __init__(self) -> None:
         self._blocks: dict[int, Json] = {}
         self._written: dict[int, str] = defaultdict(str)

@@ -11,9 +11,9 @@ from runner.agents.packaged.chat_api import ChatApi
 from runner.agents.packaged.packaged_agent import (
     NO_KEY,
     PATIENCE_SEC,
-    Launch,
     PackagedAgent,
     ProgramCommand,
+    StepStart,
     config_name,
     renamed,
 )
@@ -43,11 +43,11 @@ class OpenCode(PackagedAgent):
     kind = "openai"
     dialect = ChatApi()
 
-    def command(self, launch: Launch) -> ProgramCommand:
-        argv = [launch.program, "run", "--model", f"provider/{launch.model}", *FLAGS]
-        if launch.session:
-            argv += ["--session", launch.session]
-        settings = {"OPENCODE_CONFIG_CONTENT": json.dumps(_config(launch))}
+    def command(self, start: StepStart) -> ProgramCommand:
+        argv = [start.program, "run", "--model", f"provider/{start.model}", *FLAGS]
+        if start.session:
+            argv += ["--session", start.session]
+        settings = {"OPENCODE_CONFIG_CONTENT": json.dumps(_config(start))}
         return ProgramCommand(argv=tuple(argv), env=settings | dict.fromkeys(SWITCHES, "1"))
 
     def session_of(self, event: Json) -> str:
@@ -72,27 +72,27 @@ class OpenCode(PackagedAgent):
         return renamed(call, _SEARCHES, {})
 
 
-def _config(launch: Launch) -> dict[str, Any]:
-    model = {"name": launch.model, "tool_call": True, "limit": ROOM}
+def _config(start: StepStart) -> dict[str, Any]:
+    model = {"name": start.model, "tool_call": True, "limit": ROOM}
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "provider",
-        "options": {"baseURL": f"{launch.url}/v1", "apiKey": NO_KEY},
-        "models": {launch.model: model},
+        "options": {"baseURL": f"{start.url}/v1", "apiKey": NO_KEY},
+        "models": {start.model: model},
     }
-    named = f"provider/{launch.model}"
+    named = f"provider/{start.model}"
     config = {
         **CONFIG,
         "provider": {"provider": provider},
         "model": named,
         "small_model": named,
     }
-    if launch.server:
+    if start.server:
         server = {
             "type": "local",
-            "command": list(launch.shim),
+            "command": list(start.shim),
             "enabled": True,
             "timeout": 1000 * PATIENCE_SEC,
         }
-        config["mcp"] = {launch.server: server}
+        config["mcp"] = {start.server: server}
     return config

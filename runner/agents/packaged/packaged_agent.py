@@ -20,7 +20,7 @@ own limits end what takes too long: a shorter wait would lose an arm its tools."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Launch:
+class StepStart:
     """One step of a scenario, put to the program."""
 
     program: str
@@ -56,7 +56,7 @@ class PackagedAgent(ABC):
     """Tools of its own that it offers only where a server is configured."""
 
     @abstractmethod
-    def command(self, launch: Launch) -> ProgramCommand: ...
+    def command(self, start: StepStart) -> ProgramCommand: ...
 
     @abstractmethod
     def session_of(self, event: Json) -> str:
@@ -98,7 +98,7 @@ def config_name(server: str) -> str:
 
 def program_settings(agent: PackagedAgent, model: str) -> Sha256:
     """Of how it is started without a server: the same in every arm."""
-    started = agent.command(Launch(program="", model=model, url=""))
+    started = agent.command(StepStart(program="", model=model, url=""))
     return digest_of([started.argv, dict(started.env)])
 
 

@@ -14,18 +14,18 @@ from typing import Literal
 
 from runner.agents.models.provider import ContextOverflow
 from runner.agents.models.remote import RemoteModel
-from runner.agents.packaged.bridge import Bridge, Upstream
+from runner.agents.packaged.bridge import ProviderBridge, Upstream
 from runner.agents.packaged.cell_end import AgentClock, CellEnd
 from runner.agents.packaged.cell_ledger import CellLedger
 from runner.agents.packaged.mcp_tap import McpTap
-from runner.agents.packaged.packaged_agent import Launch, PackagedAgent, config_name
+from runner.agents.packaged.packaged_agent import PackagedAgent, StepStart, config_name
 from runner.agents.packaged.treatment import SeenProgram, Treatment
 from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Assignment
 from runner.agents.tools import MountedServer
 from runner.agents.usage import UsageTotals
 from runner.records import Event, Outcome, Prompt, StepEnd, SystemPrompt
-from runner.sandbox.cell_layout import AGENT_USER
+from runner.sandbox.cell_layout import AGENT_USER, TMP
 from runner.sandbox.container import Container
 from runner.sandbox.exit_cause import ended_with, program_end
 from runner.sandbox.relay import McpWire, Relay, RelayedReply, RelayedRequest, open_relay
@@ -136,9 +136,9 @@ class PackagedConversation:
         self.seen(program)
 
     @cached_property
-    def _bridge(self) -> Bridge:
+    def _bridge(self) -> ProviderBridge:
         model = self.model
-        return Bridge(
+        return ProviderBridge(
             agent=self.agent,
             upstream=Upstream(
                 provider=model.provider,
@@ -203,7 +203,7 @@ class PackagedConversation:
     async def _command(self, relay: Relay, prompt: str) -> tuple[list[str], dict[str, str]]:
         http, mcp = await relay.ports()
         shim = resources.files("runner.sandbox").joinpath("shim_host.py").read_text("utf-8")
-        launch = Launch(
+        start = StepStart(
             program=self.program,
             model=self.model.model,
             url=f"http://127.0.0.1:{http}",
@@ -211,9 +211,9 @@ class PackagedConversation:
             server=self._server,
             shim=("python3", "-I", "-c", shim, str(mcp)),
         )
-        started = self.agent.command(launch)
-        start = ["sh", "-c", _START, "sh", prompt, " ".join(started.folders) or "/tmp"]  # noqa: S108
-        return [*start, *started.argv], dict(started.env)
+        started = self.agent.command(start)
+        shell = ["sh", "-c", _START, "sh", prompt, " ".join(started.folders) or TMP]
+        return [*shell, *started.argv], dict(started.env)
 
     async def _until_over(self, relay: Relay, stream: ExecStream) -> None:
         """Until the program ends, or the cell."""

@@ -8,8 +8,8 @@ from runner.agents.packaged.wire_reading import (
     GivenResult,
     Json,
     ModelRequest,
-    OfferedTool,
     ReadReply,
+    ToolOffer,
     call_written,
     count,
     texts_of,
@@ -40,20 +40,20 @@ class ResponsesApi:
             results=tuple(_results(items)),
         )
 
-    def begin_reply(self) -> _Reply:
-        return _Reply()
+    def begin_reply(self) -> _ResponsesReply:
+        return _ResponsesReply()
 
 
 _TELLING = ("developer", "system")
 
 
-def _tools(tools: Iterable[Json], namespace: str = "") -> Iterator[OfferedTool]:
+def _tools(tools: Iterable[Json], namespace: str = "") -> Iterator[ToolOffer]:
     for tool in tools:
         if tool.get("type") == "namespace":
             yield from _tools(tool["tools"], f"{tool['name']}__")
         else:
             # OpenAI's own tools have a type and no name: web_search.
-            yield OfferedTool(name=namespace + (tool.get("name") or tool["type"]), definition=tool)
+            yield ToolOffer(name=namespace + (tool.get("name") or tool["type"]), definition=tool)
 
 
 def _results(items: list[Json]) -> Iterator[GivenResult]:
@@ -62,7 +62,7 @@ def _results(items: list[Json]) -> Iterator[GivenResult]:
             yield GivenResult(call_id=str(item["call_id"]), text=texts_of(item.get("output")))
 
 
-class _Reply:
+class _ResponsesReply:
     def __init__(self) -> None:
         self._items: list[Json] = []
         self._response: Json = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from runner.agents.packaged.packaged_agent import PackagedAgent
-from runner.agents.packaged.wire_reading import ModelRequest, OfferedTool
+from runner.agents.packaged.wire_reading import ModelRequest, ToolOffer
 from runner.records import digest_of
 from runner.support.errors import NotTreatedError
 
@@ -61,7 +61,7 @@ class Treatment:
         )
         self.seen(seen, body)
 
-    def _own_tools(self, tools: Sequence[OfferedTool]) -> list[OfferedTool]:
+    def _own_tools(self, tools: Sequence[ToolOffer]) -> list[ToolOffer]:
         if not self.server:
             foreign = [
                 it.name for it in tools if self.agent.is_of_a_server(it.name, self.run_servers)
@@ -72,7 +72,7 @@ class Treatment:
             return list(tools)
         return self._without_servers(tools)
 
-    def _without_servers(self, tools: Sequence[OfferedTool]) -> list[OfferedTool]:
+    def _without_servers(self, tools: Sequence[ToolOffer]) -> list[ToolOffer]:
         wanted = {_plain(offered): offered for offered in self.server_tools}
         own = []
         for tool in tools:

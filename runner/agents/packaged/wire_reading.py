@@ -15,7 +15,7 @@ EVENT_LIMIT_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfferedTool:
+class ToolOffer:
     """A tool that a request offers to the model."""
 
     name: str
@@ -39,7 +39,7 @@ class ModelRequest:
 
     model: str
     system: str
-    tools: tuple[OfferedTool, ...]
+    tools: tuple[ToolOffer, ...]
     results: tuple[GivenResult, ...]
     """All that the conversation holds."""
 

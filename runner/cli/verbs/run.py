@@ -114,7 +114,9 @@ class ScenarioSubject(running.RunSubject):
             estimate_scenarios,
         )
 
+        agent = self._agent(models)
         chosen = {"scenarios": self.scenarios, "servers": self.servers, "models": models}
+        chosen |= {"agent": agent, "program": self._program(agent)}
         asked = taken(EstimateRequest, self.request, **chosen, spending=spending)
         return estimate_scenarios(asked, self.checkout.catalog, runs_of(self.request.root))
 
@@ -133,6 +135,14 @@ class ScenarioSubject(running.RunSubject):
         from runner.agents.choosing import chosen_agent
 
         return chosen_agent(self.request.agent, models)
+
+    def _program(self, agent: str) -> str:
+        from runner.agents.packaged.program import is_packaged, read_agent
+
+        if not is_packaged(agent):
+            return ""
+        spec = read_agent(self.checkout.root, agent).spec
+        return f"{spec.title} {spec.version}"
 
     def gate(self, begun: running.Begun) -> Gate | None:
         judge = require_judge(judge_as_before(self.checkout, self.asked, begun.store))

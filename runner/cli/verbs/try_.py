@@ -84,6 +84,7 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
+    from runner.agents.choosing import chosen_agent
     from runner.authoring.onboarding.flow import find_out
     from runner.authoring.onboarding.saving import save
     from runner.authoring.onboarding.starting import (
@@ -100,7 +101,7 @@ def run(request: Verb) -> int:
     checkout = open_checkout(request.root)
     # A wrong name, no key or no price must not cost the minutes that come before it is asked.
     judge_of_answers(checkout, judge)
-    running.open_models(request)
+    chosen_agent(request.agent, running.open_models(request).names)
     asked = read_server(request.words, request.bring, request.scripts)
     said_of_it = taken(OverridesAsWritten, request)
     with opened(asked, given(said_of_it), taken(About, request), checkout, choose) as steps:

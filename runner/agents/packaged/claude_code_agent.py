@@ -9,9 +9,9 @@ from runner.agents.packaged.messages_api import MessagesApi
 from runner.agents.packaged.packaged_agent import (
     NO_KEY,
     PATIENCE_SEC,
-    Launch,
     PackagedAgent,
     ProgramCommand,
+    StepStart,
 )
 from runner.agents.packaged.wire_reading import Json, ModelRequest
 from runner.records import digest_of
@@ -36,19 +36,19 @@ class ClaudeCode(PackagedAgent):
     dialect = MessagesApi()
     beside_servers = frozenset({"ListMcpResourcesTool", "ReadMcpResourceTool"})
 
-    def command(self, launch: Launch) -> ProgramCommand:
-        argv = [launch.program, *FLAGS, "--model", launch.model]
+    def command(self, start: StepStart) -> ProgramCommand:
+        argv = [start.program, *FLAGS, "--model", start.model]
         servers = {}
-        if launch.server:
-            servers[launch.server] = {
+        if start.server:
+            servers[start.server] = {
                 "type": "stdio",
-                "command": launch.shim[0],
-                "args": list(launch.shim[1:]),
+                "command": start.shim[0],
+                "args": list(start.shim[1:]),
             }
         argv += ["--mcp-config", json.dumps({"mcpServers": servers})]
-        if launch.session:
-            argv += ["--resume", launch.session]
-        return ProgramCommand(argv=tuple(argv), env=_environment(launch))
+        if start.session:
+            argv += ["--resume", start.session]
+        return ProgramCommand(argv=tuple(argv), env=_environment(start))
 
     def session_of(self, event: Json) -> str:
         return str(event.get("session_id") or "")
@@ -64,8 +64,8 @@ class ClaudeCode(PackagedAgent):
         return digest_of(request.system[:FIRST_CHARS])
 
 
-def _environment(launch: Launch) -> dict[str, str]:
-    models = {f"ANTHROPIC_DEFAULT_{tier}_MODEL": launch.model for tier in TIERS}
+def _environment(start: StepStart) -> dict[str, str]:
+    models = {f"ANTHROPIC_DEFAULT_{tier}_MODEL": start.model for tier in TIERS}
     return {
         **models,
         **dict.fromkeys(OFF, "1"),
@@ -74,8 +74,8 @@ def _environment(launch: Launch) -> dict[str, str]:
         "MCP_CONNECTION_NONBLOCKING": "false",
         "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": str(1000 * PATIENCE_SEC),
         "ENABLE_TOOL_SEARCH": "false",
-        "CLAUDE_CODE_SUBAGENT_MODEL": launch.model,
-        "ANTHROPIC_BASE_URL": launch.url,
+        "CLAUDE_CODE_SUBAGENT_MODEL": start.model,
+        "ANTHROPIC_BASE_URL": start.url,
         "ANTHROPIC_API_KEY": NO_KEY,
         "CLAUDE_CONFIG_DIR": "/home/agent/.claude",
     }
