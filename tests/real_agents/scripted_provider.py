@@ -161,7 +161,7 @@ def providing(policy: Policy) -> Iterator[Provider]:
             self.send_header("connection", "close")
             self.close_connection = True
             self.end_headers()
-            events = [*_events(asked, reply)]
+            events = [*events_of(asked, reply)]
             for event in events[: len(events) // 2] if reply.cut else events:
                 self.wfile.write(event)
                 self.wfile.flush()
@@ -171,7 +171,7 @@ def providing(policy: Policy) -> Iterator[Provider]:
         yield provider
 
 
-def _events(asked: Asked, reply: Reply) -> Iterator[bytes]:
+def events_of(asked: Asked, reply: Reply) -> Iterator[bytes]:
     model = reply.model or asked.body["model"]
     if asked.path.endswith("/responses"):
         yield from map(_named, _responses(reply, model))
