@@ -38,6 +38,7 @@ from runner.sandbox.session import open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers.definition_rules import launch
+from tests.bench_agents import bridge_sec
 from tests.bench_grounding import figures as grounding_figures
 from tests.bench_servers import figures as server_figures
 from tests.bench_toolbench import figures as toolbench_figures
@@ -313,6 +314,16 @@ def round_trip(checkout: Checkout) -> Figure:
 # --- the command --------------------------------------------------------------------------------
 
 
+def bridge_cost(client: docker.DockerClient, image: str) -> Figure:
+    bridged_sec, direct_sec = bridge_sec(client, image)
+    return Figure(
+        name="ms that the bridge adds to an agent's request",
+        value=(bridged_sec - direct_sec) * 1e3,
+        bound=5,
+        detail=f"{bridged_sec * 1e3:.1f} ms, {direct_sec * 1e3:.1f} ms from this machine",
+    )
+
+
 def help_cost() -> Figure:
     floor_sec = least_child_cpu_sec([sys.executable, "-c", "pass"], 9)
     help_sec = least_child_cpu_sec([COMMAND, "--help"], 9)
@@ -398,6 +409,7 @@ def measured(checkout: Checkout) -> Iterator[Figure]:
     """Every figure, as soon as it is known."""
     yield from cell_cost(checkout.engine, checkout.base_image)
     yield round_trip(checkout)
+    yield bridge_cost(checkout.engine, checkout.base_image)
     yield help_cost()
     yield from hostile_cost(checkout.engine, checkout.base_image)
     for figures in (grounding_figures, toolbench_figures, mutation_figures):
