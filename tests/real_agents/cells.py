@@ -14,7 +14,7 @@ from typing import Any
 import docker
 
 from tests.checkout import FACT, REFERENCE, ROOT, RUBRIC, Checkout, make, scenario
-from tests.real_agents.scripted_provider import Asked, Policy, providing
+from tests.real_agents.scripted_provider import Asked, Policy, Provider, Reply, providing
 
 KEY = "sk-a-key-that-no-cell-may-see-4711"
 MODEL = "gpt-5-scripted"
@@ -81,22 +81,25 @@ class Cells:
     """Runs of one agent in one checkout."""
 
     checkout: Checkout
+    provider: Provider
+    """The same for all of them: another address is another model's."""
     agent: str
     model: str = f"openai:{MODEL}"
 
     def run(self, policy: Policy, *words: str, name: str = "") -> Ran:
-        """With a scripted provider, which is there as long as the run."""
+        """What the provider does meanwhile is what `policy` says."""
         name = name or f"r{next(RUNS)}"
         asked_for = ["run", "--ungated", "--agent", self.agent, "--model", self.model]
-        with providing(policy) as provider:
-            done = self.checkout.said(
-                *asked_for,
-                *("--run", name, *words),
-                OPENAI_BASE_URL=f"{provider.url}/v1",
-                OPENAI_API_KEY=KEY,
-                ANTHROPIC_BASE_URL=provider.url,
-                ANTHROPIC_API_KEY=KEY,
-            )
+        provider = self.provider
+        provider.policy, provider.asked = policy, []
+        done = self.checkout.said(
+            *asked_for,
+            *("--run", name, *words),
+            OPENAI_BASE_URL=f"{provider.url}/v1",
+            OPENAI_API_KEY=KEY,
+            ANTHROPIC_BASE_URL=provider.url,
+            ANTHROPIC_API_KEY=KEY,
+        )
         last = {path.parent.parent: path for path in self.checkout.results(name)}
         attempts = [
             Attempted(folder=path.parent, result=json.loads(path.read_text()))
@@ -158,7 +161,8 @@ def open_cells(
     checkout = make(folder)
     shutil.copytree(ROOT / "images/agents", folder / "images/agents")
     try:
-        yield Cells(checkout=checkout, agent=agent, **more)
+        with providing(lambda _: Reply()) as provider:
+            yield Cells(checkout=checkout, provider=provider, agent=agent, **more)
     finally:
         for volume in checkout.volumes():
             if "mcp-ripgrep" not in volume:

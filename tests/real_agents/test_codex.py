@@ -108,7 +108,7 @@ def test_the_key_is_with_the_provider_and_in_no_file_of_the_run(ran: Ran) -> Non
 def test_a_run_that_is_finished_asks_nothing_again(cells: Cells, ran: Ran) -> None:
     again = cells.run(looking(), *BOTH, name=ran.name)
     assert again.code == 0 and again.asked == []
-    attested = cells.checkout.said("attest", ran.name)
+    attested = cells.checkout.said("attest", ran.name, "--ungated")
     assert attested.returncode == 0, attested.stderr
 
 
@@ -338,7 +338,7 @@ def test_a_subagents_tokens_count_and_its_words_are_no_answer(cells: Cells) -> N
         is_subagent = "SUBAGENT TASK" in json.dumps(asked.body["input"][-1])
         if is_subagent:
             return Reply(text="Said by a subagent.", usage=Usage(output_tokens=77))
-        if asked.results == 0:
+        if "I ask." not in asked.text:
             spawn = ToolUse(
                 namespace="multi_agent_v1",
                 name="spawn_agent",
