@@ -74,7 +74,7 @@ bench *ARGS:
 fuzz *ARGS:
     @{{ python }} -m tests.fuzz "$@"
 
-# Harm a run in every way at random, and count what must not come of it: --harms N --seed N
+# Harm a run in every way at random, and count what must not come of it: --harms N --seed N --minutes N
 campaign *ARGS:
     @{{ python }} -m tests.campaign "$@"
 

@@ -20,8 +20,7 @@ SHELL_SPEC = ToolSpec(
     description=(
         "Run one command with bash at the repository's root and get stdout and stderr. "
         "Each call is a fresh shell, and what it started ends with it. There is no network, "
-        "and the repository is read-only; /tmp may be written. Long output is cut in the middle, "
-        "and says so."
+        "and the repository is read-only; /tmp may be written."
     ),
     input_schema={
         "type": "object",
@@ -189,7 +188,8 @@ def shown_outcome(
 def _with_status(result: ShellResult, limit_sec: float) -> str:
     """The output, and a last line that says so if the command was stopped or failed."""
     if result.timed_out:
-        status = f"[stopped after {limit_sec:g} s]"
+        printed = "above is what it had printed" if result.size_chars else "it had printed nothing"
+        status = f"[stopped after {limit_sec:g} s; {printed}]"
     elif result.exit_code:
         status = f"[exit code {result.exit_code}]"
     else:

@@ -324,7 +324,7 @@ class _Verifier:
     def _verify_lines(self, claim: Claim, lines: LineRange) -> Verified:
         file = self._source(claim.path)
         symbol = claim.mention.symbol
-        if symbol and self._names_no_symbol(symbol, file, weak=claim.mention.weak):
+        if symbol and self._names_no_symbol(symbol, file, lines, weak=claim.mention.weak):
             claim, symbol = claim.without_symbol(), None
         check = check_lines(file, symbol, lines)
         if check.status == "hallucinated":
@@ -393,7 +393,9 @@ class _Verifier:
             return False
         return not missing_lines(self._source(rival.path), mention.lines)
 
-    def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
+    def _names_no_symbol(
+        self, symbol: str, file: SourceFile, lines: LineRange, *, weak: bool
+    ) -> bool:
         """What looks like a symbol and is none.
 
         The file's own name, a module of the tree, a name of the language, a JSON key's word.
@@ -401,6 +403,8 @@ class _Verifier:
         # `content-type` and `->` are names in few languages: only if the file defines them.
         if "-" in symbol or is_sign(symbol):
             return not file.places(symbol).definitions
+        if lines[0] == 1 and _is_file_itself(symbol, file.path):
+            return True
         if weak and not file.places(symbol).words:
             return _begins_with_a_word_of(file, symbol.rpartition(".")[2])
         if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == _stem(file.path):
@@ -478,6 +482,19 @@ def _begins_with_a_word_of(file: SourceFile, key: str) -> bool:
         return False
     beginnings = ("_".join(parts[:count]) for count in range(1, len(parts)))
     return any(file.places(beginning).words for beginning in beginnings)
+
+
+_IN_THE_PLACE_OF_A_FOLDER = {"__init__", "index", "mod"}
+
+
+def _is_file_itself(symbol: str, path: str) -> bool:
+    """`flask.cli` of `src/flask/cli.py`: at its first line the module is meant, and no invention,
+    though a `cli` stands further down.
+    """
+    *folders, stem = path.rpartition(".")[0].lower().split("/")
+    own = folders if stem in _IN_THE_PLACE_OF_A_FOLDER else [*folders, stem]
+    said = parts_of(symbol.lower())
+    return own[-len(said) :] == said
 
 
 def _stem(path: str) -> str:

@@ -19,6 +19,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
     ├── AnchorsDrifted      3   a frozen file is not what the lock says
     ├── AnchorsDisagree     4   today's rubric does not rank the anchors as the hand grades do
     └── NoVerdict           5   a verdict is missing and the judge cannot be reached
+        └── NoReply         5   to one request; those beside it may have theirs
 
 What the system refuses (a full disk, a folder that is read-only) is the user's too: `of_system`.
 Anything else that reaches `cli.main` is our bug (70); Ctrl-C, SIGTERM and SIGHUP are 130.
@@ -218,3 +219,7 @@ class AnchorsDisagree(GateError):  # noqa: N818 - see above
 
 class NoVerdict(GateError):  # noqa: N818 - see above
     exit_code = 5
+
+
+class NoReply(NoVerdict):
+    """Of one request alone."""

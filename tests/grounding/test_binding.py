@@ -343,6 +343,45 @@ def test_a_module_is_a_name_only_below_folders_that_exist() -> None:
     assert only("`zorblax.shop` (src/shop.py:2)", OWNED).status == "hallucinated"
 
 
+SELF_NAMED = MemoryFiles(
+    {
+        "src/shop/cli.py": "import os\n" * 40 + "def cli(): ...\n",
+        "src/shop/__init__.py": "import os\n" * 40 + "shop = 1\n",
+        "src/shop/till/index.ts": "import os\n" * 40 + "const till = 1\n",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place"),
+    [
+        ("cli", "src/shop/cli.py:1"),
+        ("shop.cli", "src/shop/cli.py:1"),
+        ("src.shop.cli", "src/shop/cli.py:1-3"),
+        ("shop", "src/shop/__init__.py:1"),
+        ("till", "src/shop/till/index.ts:1"),
+    ],
+)
+def test_a_module_at_its_first_line_is_no_invention_and_earns_nothing(
+    symbol: str, place: str
+) -> None:
+    citation = only(f"`{symbol}` ({place})", SELF_NAMED)
+    assert (citation.status, citation.symbol, citation.weight) == ("grounded", None, 0)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place"),
+    [
+        ("cli", "src/shop/cli.py:7"),
+        ("App.cli", "src/shop/cli.py:1"),
+        ("cli.shop", "src/shop/__init__.py:1"),
+        ("till", "src/shop/cli.py:1"),
+    ],
+)
+def test_elsewhere_or_of_another_owner_it_is_one(symbol: str, place: str) -> None:
+    assert only(f"`{symbol}` ({place})", SELF_NAMED).status != "grounded"
+
+
 # --- the lenient rules hide no invention ----------------------------------------------------
 
 NAMES = [f"handle_{n:03d}" for n in range(100)]

@@ -9,10 +9,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from runner.authoring.drafting.command import DraftRequest, new_scenarios
+from runner.authoring.onboarding.learnt import Memory, key_of
 from runner.authoring.onboarding.onboarding_state import (
     DEFAULT_SCENARIO,
     AskPerson,
@@ -34,6 +35,7 @@ from runner.catalog.project import write_project_lock
 from runner.records import McpCall, WarmUp, digest_of
 from runner.repositories.local_labels import LOCAL_FILE
 from runner.runs.prepare import install
+from runner.sandbox.cell_layout import WORKSPACE
 from runner.support.errors import FairtrialError
 from runner.support.file_lock import lock_or_refuse
 
@@ -86,6 +88,9 @@ def opened(
             )
             if not about.scenarios and not about.repo:
                 steps.choose(steps.loaded)
+            memory = Memory(steps=steps, key=key_of(asked, given, vars(about)))
+            memory.recall()
+            steps.keep = memory.keep
             yield steps
         finally:
             own.close_files()
@@ -168,6 +173,8 @@ class OverridesAsWritten:
     """A tool, and its arguments as JSON."""
     canary: tuple[str, str, str] | None = None
     """A tool, its arguments as JSON, and a text its answer must contain."""
+    private: tuple[str, ...] = ()
+    """Folders in the repository."""
     before: str = ""
     http: str | None = None
     """`PORT[/PATH]`, empty for the port that it opens; None to have it guessed."""
@@ -185,6 +192,7 @@ def given(said: OverridesAsWritten) -> Overrides:
         entry=said.entry,
         warm_up=tuple(_step(tool, arguments) for tool, arguments in said.warm_up),
         canary=canary,
+        private=tuple(map(_folder, said.private)),
         before=said.before,
         http=_port(said.http),
     )
@@ -213,6 +221,17 @@ def _object(text: str, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise FairtrialError("arguments are an object", where=where, hint="such as '{}'")
     return value
+
+
+def _folder(text: str) -> str:
+    """As server.yaml has it. Raises FairtrialError for what lies elsewhere."""
+    place = PurePosixPath(text.removeprefix(f"{WORKSPACE}/"))
+    if place.is_absolute() or ".." in place.parts or not place.parts:
+        hint = "a folder of the repository's, such as .index"
+        raise FairtrialError(
+            "it is no folder in the repository", where=f"--private {text}", hint=hint
+        )
+    return str(place)
 
 
 def _variable(text: str) -> tuple[str, str]:

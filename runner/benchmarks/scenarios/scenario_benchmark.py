@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from runner.agents import system_prompt
 from runner.agents.models import kind_and_argument, open_model
 from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.packaged_agent import program_settings
-from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell
+from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell, told
 from runner.benchmarks.scenarios.scenario_evidence import ScenarioEvidence
 from runner.benchmarks.without_scorecard import spending_input
 from runner.catalog.catalog import can_be_measured, questions_digest
@@ -88,7 +87,7 @@ def _inputs(
         program = {"program": digest_of([prepared.program.content, settings])}
     return {
         "scenario": questions_digest(ground.scenario),
-        "system_prompt": digest_of(system_prompt(prepared.agent)),
+        "system_prompt": digest_of(told(prepared)),
         "server": arm.digest,
         "base_image": ground.base_image,
         "commit": ground.pin.commit,

@@ -14,6 +14,7 @@ from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.packaged_agent import program_settings
 from runner.agents.packaged.packaged_conversation import PackagedConversation
 from runner.agents.packaged.treatment import SeenProgram
+from runner.agents.prompt import SYSTEM
 from runner.agents.tools import MountedServer, Toolbox
 from runner.protocols import Model, OfCells
 from runner.records import (
@@ -38,7 +39,7 @@ from runner.support.errors import SandboxError
 if TYPE_CHECKING:
     from runner.agents.packaged.program import PreparedProgram
     from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedArm
+    from runner.runs.run_inputs import PreparedArm, PreparedRun
 
 SLACK_SEC = 3600
 """For API back-off and a busy machine.
@@ -67,6 +68,14 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
                 await _note_what_ends_with(container, attempt)
                 model.write_artifacts(attempt.folder)
                 await model.close()
+
+
+def told(prepared: PreparedRun) -> str:
+    """The system prompt of every cell of a run, whatever its arm."""
+    if prepared.program is not None:
+        # It has a shell, and limits, of its own.
+        return SYSTEM
+    return system_prompt(prepared.agent, prepared.limits, prepared.models.output_tokens)
 
 
 def _container_spec(attempt: Attempt) -> ContainerSpec:
@@ -150,6 +159,7 @@ async def _converse(
         toolbox=Toolbox(container, attempt.prepared.limits, mounted),
         record=attempt.writer.write,
         totals=attempt.measured.totals,
+        system=told(attempt.prepared),
         instructions=_instructions(attempt.arm.shown_name, session),
     )
     return await agent.run()
@@ -236,7 +246,7 @@ def _fingerprint(
         workspace_image=scenario.image,
         commit=scenario.pin.commit,
         tree=scenario.pin.tree,
-        prompts=digest_of([system_prompt(prepared.agent), *prompts]),
+        prompts=digest_of([told(prepared), *prompts]),
         limits=digest_of(prepared.limits),
         container=settings_digest(spec),
         engine=prepared.engine_version,

@@ -18,6 +18,7 @@ from runner.agents.models.offline.lookups import (
 )
 from runner.agents.models.offline.prompt_names import uncommon
 from runner.agents.models.offline.server_side import ServerSide, is_refused
+from runner.agents.models.offline.uses import ROLES
 from runner.protocols import Result
 from runner.servers.example_arguments import language_of_path
 
@@ -61,6 +62,8 @@ class Search:
 
     prompt: str
     names: list[str]
+    words: frozenset[str] = frozenset()
+    """Those of the names that are words of the prompt: a text to look for, and no symbol."""
     server: ServerSide = field(default_factory=ServerSide)
     queue: list[Lookup] = field(default_factory=list)
     beside: list[Lookup] = field(default_factory=list)
@@ -139,7 +142,8 @@ class Search:
         return _ABOUT_TESTS.search(self.prompt.lower()) is not None
 
     def _server_lookups(self, name: str) -> list[Lookup]:
-        return self.server.lookups(name, self.place_of(name))
+        roles = ("search",) if name in self.words else tuple(ROLES)
+        return self.server.lookups(name, self.place_of(name), roles)
 
     def _language(self) -> str:
         """Of most lines seen; of the step before if none was code."""
@@ -199,7 +203,9 @@ class Search:
                 self._push(self.server.reading(name, place))
             self._push(read_body(place.path, place.line))
         elif name in self.names:
-            self._push(self.server.references(name, place), grep_definition(name))
+            if name not in self.words:
+                self._push(self.server.references(name, place))
+            self._push(grep_definition(name))
 
     def _renew(self) -> None:
         """Calls that wait, with what other calls' errors have taught since."""
