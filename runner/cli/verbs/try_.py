@@ -150,7 +150,8 @@ class _Trying(run_verb.ScenarioSubject):
 def _again(request: Verb, more: str) -> str:
     """The same command with more; values that may be secret, and what is long, stand as `…`."""
     words = ["fairtrial", "try", more]
-    told = [(name, getattr(request, name)) for name in ("args", "entry", "repo", "commit")]
+    told = [(name, getattr(request, name)) for name in ("args", "entry", "repo", "commit", "agent")]
+    told += [("model", name) for name in request.models if request.agent]
     told += [("scenario", name) for name in request.scenarios]
     words += [f"--{name}={shlex.quote(value)}" for name, value in told if value]
     rest = (request.env, request.warm_up, request.canary, request.private, request.before)
