@@ -132,10 +132,11 @@ def build_report(
         keyed=keyed(view),
         standing=standing,
         language_model=view.models == view.language_models,
-        question=_question(_servers(view), standing, by_keys=view.clusters.by_keys),
+        question=_question(_servers(view), standing, _agents(view), by_keys=view.clusters.by_keys),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
+        agents=_agents(view),
         language_models=view.language_models,
         judges=_judges(view),
         scenarios=view.scenarios,
@@ -219,17 +220,26 @@ def _servers(view: RunView) -> tuple[str, ...]:
     return unique(server_of(arm) for arm in view.servers if arm not in (SHELL, NO_TOOLS_ARM))
 
 
-def _question(servers: Sequence[str], standing: Standing, *, by_keys: bool) -> str:
+def _agents(view: RunView) -> tuple[str, ...]:
+    """Those that are programs, as the provider met them."""
+    programs = [it.program for it in fingerprints(view.cells) if it.program]
+    return unique(program.title for program in programs)
+
+
+def _question(
+    servers: Sequence[str], standing: Standing, agents: Sequence[str], *, by_keys: bool
+) -> str:
+    agent = " or ".join(agents) or "the agent"
     if not servers:
-        return "How well does the agent answer with a shell alone?"
+        return f"How well does {agent} answer with a shell alone?"
     *others, last = servers
     listed = f"{', '.join(others)} or {last}" if others else last
     if by_keys:
-        return f"Does the agent find the right places with {listed} attached, and at what cost?"
+        return f"Does {agent} find the right places with {listed} attached, and at what cost?"
     if standing == "screens":
-        return f"What does the agent answer with {listed} attached, and what does it cost?"
+        return f"What does {agent} answer with {listed} attached, and what does it cost?"
     return (
-        f"Does attaching {listed} make the agent's answers better than a shell alone does, "
+        f"Does attaching {listed} make {agent}'s answers better than a shell alone does, "
         "or does it only burn tokens?"
     )
 

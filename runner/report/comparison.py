@@ -394,7 +394,7 @@ def _not_scored(arm: ArmView, baseline: ArmView) -> Delta | None:
     if not shared:
         return None
     for cell in shared:
-        score = whole_fairness(cell)
+        score = compared_score(arm.clusters)(cell)
         if isinstance(score, Unscored):
             return Delta(judgement="not_compared", says=f"{WITHOUT_SCORE} ({score.reason})")
     return Delta(judgement="not_compared", says=WITHOUT_SCORE)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from itertools import product
 
+from runner.agents.packaged.program import PreparedProgram, ensure_program, is_packaged, read_agent
 from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer, can_be_measured
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import harness_digest
@@ -25,8 +26,16 @@ from runner.support.errors import FairtrialError
 BENCHMARK = "scenarios"
 
 
-def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
+def prepare(
+    checkout: Checkout,
+    scenarios: Sequence[str],
+    servers: Sequence[str],
+    agent: str = DEFAULT_AGENT,
+) -> PreparedRun:
     """Every image and volume the cells stand on; what is there is checked, not built again."""
+    if NO_TOOLS_ARM in servers and is_packaged(agent):
+        hint = "leave out `none`, or the agent"
+        raise FairtrialError(f"{agent} brings tools of its own: no arm is without any", hint=hint)
     # A killed preparation's builders would go on filling what is filled anew here.
     sweep(checkout.engine)
     facts = engine_facts(checkout.engine)
@@ -41,11 +50,24 @@ def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]
         kernel=facts.kernel,
         machine=facts.machine,
         harness=harness_digest(),
-        agent=DEFAULT_AGENT,
+        agent=agent,
+        program=_prepare_program(checkout, agent),
         benchmark=BENCHMARK,
         limits=checkout.limits,
         scenarios=prepared_scenarios,
         arms=arms,
+    )
+
+
+def _prepare_program(checkout: Checkout, agent: str) -> PreparedProgram | None:
+    if not is_packaged(agent):
+        return None
+    return ensure_program(
+        checkout.engine,
+        read_agent(checkout.root, agent),
+        checkout.base,
+        checkout.builder_env,
+        checkout.log,
     )
 
 

@@ -27,6 +27,7 @@ from runner.benchmarks.scenarios.scenario_power import (
 )
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
 from runner.records import (
+    DEFAULT_AGENT,
     Budget,
     Count,
     Effort,
@@ -78,6 +79,10 @@ class EstimateRequest:
     trials: int
     jobs: int
     spending: Spending
+    agent: str = DEFAULT_AGENT
+    """A name in AGENTS or PACKAGED: another agent's cells say nothing of its."""
+    program: str = ""
+    """Of an agent in PACKAGED, its title and version."""
     detect: float = DETECT
     """A difference in fairness; the estimate says what finding it would take."""
 
@@ -144,7 +149,7 @@ def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> 
         blocks=blocks,
         models=models,
         prices_date=asked.spending.prices_date,
-        notes=tuple(pairs.left_out()),
+        notes=(*_notes_on(asked), *pairs.left_out()),
         power=_power(asked, pairs, models, earlier, topics_of(_scenarios(catalog))),
     )
 
@@ -175,8 +180,10 @@ def _power(
         usd_is_likely=all(model.likely for model in models),
     )
     by_keys = planned.clusters.by_keys
-    alike = [run for run in earlier if _is_by_keys(run, topics) == by_keys]
-    arms = [arm for run in alike for it in asked.models for arm in _differences(run, it, topics)]
+    arms: list[Differences] = []
+    for run, model in product(earlier, asked.models):
+        if _is_by_keys(run, topics) == by_keys:
+            arms += _differences(run, model, asked.agent, topics)
     spread = spread_of(arms, ASSUMED_IN_F1 if by_keys else ASSUMED)
     return power_of(planned, spread, asked.detect)
 
@@ -205,7 +212,7 @@ def _of_model(
     price = asked.spending.priced.get(model)
     known: list[LoadedCell] = []
     for run in earlier:
-        known += [cell for cell in run.cells if _is_of(cell, model)]
+        known += [cell for cell in run.cells if _is_of(cell, model, asked.agent)]
     likely = None
     if known:
         likely = _likely_amounts(known, price, len(budgets), asked.jobs)
@@ -218,7 +225,18 @@ def _of_model(
     )
 
 
-def _is_of(cell: LoadedCell, model: str) -> bool:
+def _notes_on(asked: EstimateRequest) -> Iterator[str]:
+    if asked.program:
+        yield (
+            f"{asked.program} runs in each cell, with its own prompt and tools; npm fetches it "
+            "if this machine has not got it yet"
+        )
+
+
+def _is_of(cell: LoadedCell, model: str, agent: str) -> bool:
+    fingerprint = cell.result.fingerprint if cell.result else None
+    if fingerprint is not None and fingerprint.agent != agent:
+        return False
     return cell.cell.model == model and cell.measured and cell.scorecard is not None
 
 
@@ -294,11 +312,13 @@ def _with_scorecards(store: RunStore) -> LoadedRun:
     return replace(run, cells=tuple(cells))
 
 
-def _differences(run: LoadedRun, model: str, topics: Mapping[str, Topic]) -> Iterator[Differences]:
+def _differences(
+    run: LoadedRun, model: str, agent: str, topics: Mapping[str, Topic]
+) -> Iterator[Differences]:
     """Of each arm, from the shell's."""
     if not is_language_model(kind_name(model)):
         return
-    cells = [cell for cell in run.cells if _is_of(cell, model)]
+    cells = [cell for cell in run.cells if _is_of(cell, model, agent)]
     score_of = key_f1 if _is_by_keys(run, topics) else whole_fairness
     repositories = {cell.cell.scenario: _repository(cell, topics) for cell in cells}
     fairness = {}
