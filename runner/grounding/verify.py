@@ -31,6 +31,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from runner.grounding.binding import MOST_CANDIDATES
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
 from runner.grounding.commit_files import PathIndex, Resolved
@@ -40,7 +41,6 @@ from runner.grounding.mentions import Mention
 from runner.grounding.nearness import has_mute_word_near
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
-from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import LineRange
 from runner.grounding.rates import (
     Verified,
@@ -402,7 +402,9 @@ class _Verifier:
         if "-" in symbol or is_sign(symbol):
             return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
-            return _begins_with_a_word_of(file, symbol.rpartition(".")[2])
+            # Keys have names of their own: only `Engine.run` and `Engine` claim to be the file's.
+            is_own = symbol.isidentifier() and not symbol[0].isupper()
+            return is_own or _begins_with_a_word_of(file, symbol.rpartition(".")[2])
         if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == _stem(file.path):
             return not file.places(symbol).definitions
         return False

@@ -343,7 +343,7 @@ def test_an_answer_that_is_not_read_to_its_end_says_so() -> None:
 def test_inventions_behind_more_pieces_than_are_read_do_not_go_unsaid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("runner.grounding.owners.MOST_CHUNKS", 3)
+    monkeypatch.setattr("runner.grounding.extract.MOST_PIECES", 3)
     honest, invented = f"- src/shop.py:{OPEN}\n", f"- `Zork` (src/shop.py:{OPEN})\n"
     summary = ground(honest * 3 + invented, FILES).summary
     assert (summary.total, summary.hallucinated, summary.cut_at) == (1, 0, 3)
