@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from runner.grounding.commit_files import PathIndex
-from runner.grounding.evidence import CLEAR, ENOUGH, FAR, Around, is_one_sentence, points_of
+from runner.grounding.line_evidence import CLEAR, ENOUGH, FAR, Around, is_one_sentence, points_of
 from runner.grounding.mentions import Cite
 from runner.grounding.patterns import DEFAULT_AFTER, DEFAULT_BEFORE, LEAD, QUALIFIED, LineRange
-from runner.grounding.tokens import Piece, Token
+from runner.grounding.text_tokens import Piece, Token
 
 _SOON = 250
 """Characters behind a path that says where we are."""
@@ -61,7 +61,7 @@ class Above(NamedTuple):
     """What stands above began with it: less than being about it, more than naming it last."""
 
 
-class Known:
+class KnownLines:
     """The files that a document has named so far, and the lines that it cites of each."""
 
     def __init__(self, index: PathIndex, pieces: Iterable[Piece] = ()) -> None:
@@ -114,7 +114,7 @@ class Known:
         return self.index.resolve(path).path
 
 
-class _Claim(NamedTuple):
+class _PathClaim(NamedTuple):
     """A path of the piece that lines behind it may belong to."""
 
     path: str
@@ -140,12 +140,12 @@ class _Owner(NamedTuple):
 class Binder:
     """Goes through one piece from its beginning to its end, and gives each token its file."""
 
-    def __init__(self, piece: Piece, above: Above, known: Known) -> None:
+    def __init__(self, piece: Piece, above: Above, known: KnownLines) -> None:
         self.piece = piece
         self.text = piece.masked
         self.above = above
         self.known = known
-        self.claims: list[_Claim] = []
+        self.claims: list[_PathClaim] = []
         self.cites: list[Cite] = []
         self.paths: list[str] = []
         self.last: Cite | None = None
@@ -189,7 +189,7 @@ class Binder:
         around = self._brackets.around(begin)
         bracket = around[-1] if around else -1
         leads = not self.claims and self._is_lead(begin)
-        self.claims.append(_Claim(path, end, leads, bare, bracket))
+        self.claims.append(_PathClaim(path, end, leads, bare, bracket))
         self.paths.append(path)
         self.known.name(path)
 
@@ -296,7 +296,7 @@ class Binder:
                 give(path, _SOMEWHERE)
         return points
 
-    def _claims_at(self, token: Token, around: Sequence[int]) -> Iterator[tuple[float, _Claim]]:
+    def _claims_at(self, token: Token, around: Sequence[int]) -> Iterator[tuple[float, _PathClaim]]:
         """The piece's paths before a token, the latest first, and what each is worth."""
         listed = token.kind == "bare" or (token.kind == "named" and token.form != "")
         recent = self.claims[-8:]
@@ -310,7 +310,7 @@ class Binder:
             yield worth - _PASSED * back, claim
 
     def _worth(
-        self, claim: _Claim, token: Token, around: Sequence[int], *, alone: bool, listed: bool
+        self, claim: _PathClaim, token: Token, around: Sequence[int], *, alone: bool, listed: bool
     ) -> float:
         outside, sure = claim.bracket < 0, self.above.sure
         if not outside and claim.bracket in around and claim.bracket not in self.begun:

@@ -18,7 +18,7 @@ _BULLET = re.compile(r"^([ \t>]*)•(?=[ \t])", re.M)
 _PROMPT = re.compile(r"^[ \t]*(?:\$|❯|➜|PS>|>>>|%) [^\n]*", re.M)  # $ grep -n foo src/app.py:42
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A piece of a document."""
 
     kind: Literal["heading", "item", "paragraph", "fence", "table"]
@@ -39,7 +39,7 @@ def _parser() -> MarkdownIt:
     return plain.disable(["code", "lheading", "reference", "html_block", "inline"])
 
 
-def blocks_of(text: str) -> Iterator[Block]:
+def blocks_of(text: str) -> Iterator[TextBlock]:
     """The blocks of a text; prompts with their commands are left out."""
     text = _BULLET.sub(r"\1-", text.replace("\r\n", "\n"))
     tokens = _parser().parse(text)
@@ -56,14 +56,14 @@ def blocks_of(text: str) -> Iterator[Block]:
         elif token.type == "heading_open":
             kind, level = "heading", int(token.tag[1:])
         elif token.type == "fence":
-            yield Block("fence", token.content, items, token.info.strip())
+            yield TextBlock("fence", token.content, items, token.info.strip())
         elif token.type == "table_open":
             at, rows = _rows(tokens, at)
-            yield Block("table", "", items, rows=rows)
+            yield TextBlock("table", "", items, rows=rows)
         elif token.type == "inline":
             said = _PROMPT.sub("", token.content)
             if said.strip():
-                yield Block(kind, said, level if kind == "heading" else items)
+                yield TextBlock(kind, said, level if kind == "heading" else items)
             kind = "paragraph"
 
 

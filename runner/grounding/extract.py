@@ -1,6 +1,6 @@
 """Text -> the citations it makes, as written. What they are worth is verify.py's business.
 
-text → blocks (blocks.py, keyed.py) → what stands in each (tokens.py) → whose it is (binding.py) →
+text → blocks (blocks.py, keyed.py) → what stands in each (text_tokens.py) → whose it is (binding.py) →
 what it is called (mentions.py). All is found before anything is bound, so that lines that stand
 without a path are told by every other place of the text.
 """
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from runner.grounding.binding import Above, Binder, Known
-from runner.grounding.blocks import Block, blocks_of
+from runner.grounding.binding import Above, Binder, KnownLines
+from runner.grounding.blocks import TextBlock, blocks_of
 from runner.grounding.commit_files import PathIndex
-from runner.grounding.keyed import Unit, aliases_of_json, units_of_json, units_of_table
+from runner.grounding.keyed import KeyedText, aliases_of_json, units_of_json, units_of_table
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
 from runner.grounding.patterns import ALIAS_DEFINED
-from runner.grounding.tokens import Piece, read_piece
+from runner.grounding.text_tokens import Piece, read_piece
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
 
 MOST_PIECES = 120_000
@@ -70,10 +70,10 @@ def read_chunk(
     `strict` takes `path:line` alone.
     """
     piece = read_piece(text, index, strict=strict)
-    return _bound(piece, Above(inherited), Known(index, [piece]), strict=strict)
+    return _bound(piece, Above(inherited), KnownLines(index, [piece]), strict=strict)
 
 
-def _bound(piece: Piece, above: Above, known: Known, *, strict: bool = False) -> ChunkMentions:
+def _bound(piece: Piece, above: Above, known: KnownLines, *, strict: bool = False) -> ChunkMentions:
     binder = Binder(piece, above, known)
     mentions = mentions_of(piece.text, binder.bind(), strict=strict)
     return ChunkMentions(mentions, binder.paths, binder.lead)
@@ -103,16 +103,16 @@ _BEHIND_PATH = re.compile(
 # --- parts --------------------------------------------------------------------------------------
 
 
-class _Part(NamedTuple):
+class _DocumentPart(NamedTuple):
     """A block, or a part of one, and what stands in it."""
 
     kind: str
-    unit: Unit
+    unit: KeyedText
     level: int = 0
     strict: bool = False
 
 
-def _parts_of(text: str, index: PathIndex) -> Iterator[_Part]:
+def _parts_of(text: str, index: PathIndex) -> Iterator[_DocumentPart]:
     if _JSON_START.match(text):
         units = units_of_json(text, index)
         if units is not None:
@@ -122,30 +122,30 @@ def _parts_of(text: str, index: PathIndex) -> Iterator[_Part]:
         yield from _parts_of_block(block, index)
 
 
-def _parts_of_units(units: list[Unit], index: PathIndex) -> Iterator[_Part]:
+def _parts_of_units(units: list[KeyedText], index: PathIndex) -> Iterator[_DocumentPart]:
     for unit in units:
         if "\n" in unit.written and not unit.lines:  # a whole document in a string
             yield from _parts_of(unit.written, index)
         else:
-            yield _Part("cell", unit)
-    yield _Part("end", Unit())
+            yield _DocumentPart("cell", unit)
+    yield _DocumentPart("end", KeyedText())
 
 
-def _parts_of_block(block: Block, index: PathIndex) -> Iterator[_Part]:
+def _parts_of_block(block: TextBlock, index: PathIndex) -> Iterator[_DocumentPart]:
     if block.kind == "table":
-        yield from (_Part("cell", unit) for unit in units_of_table(block.rows, index))
-        yield _Part("end", Unit())
+        yield from (_DocumentPart("cell", unit) for unit in units_of_table(block.rows, index))
+        yield _DocumentPart("end", KeyedText())
     elif block.kind == "fence":
         yield from _parts_of_fence(block, index)
     elif "{" in block.text and (found := _json_in(block.text, index)):
         said, units = found
-        yield _Part("paragraph", Unit(read_piece(said, index)), block.level)
+        yield _DocumentPart("paragraph", KeyedText(read_piece(said, index)), block.level)
         yield from _parts_of_units(units, index)
     else:
-        yield _Part(block.kind, Unit(read_piece(block.text, index)), block.level)
+        yield _DocumentPart(block.kind, KeyedText(read_piece(block.text, index)), block.level)
 
 
-def _json_in(text: str, index: PathIndex) -> tuple[str, list[Unit]] | None:
+def _json_in(text: str, index: PathIndex) -> tuple[str, list[KeyedText]] | None:
     """JSON without a fence, and what is said before it."""
     found = _JSON_BEHIND.match(text)
     if not found or not _JSON_START.match(found["json"]):
@@ -154,16 +154,18 @@ def _json_in(text: str, index: PathIndex) -> tuple[str, list[Unit]] | None:
     return None if units is None else (found["said"], units)
 
 
-def _parts_of_fence(block: Block, index: PathIndex) -> Iterator[_Part]:
+def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocumentPart]:
     if cursor := _CURSOR_FENCE.match(block.info):
         # The fence's code is what stands at its lines, and cites nothing itself.
         place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
-        yield _Part("paragraph", Unit(read_piece(place, index, strict=True)), block.level)
+        yield _DocumentPart(
+            "paragraph", KeyedText(read_piece(place, index, strict=True)), block.level
+        )
         return
     language = re.split(r"[\s:{,]", block.info.lower(), maxsplit=1)[0]
     title = block.info[len(language) :].lstrip(":{, ")
     if title:  # ```python title="src/app.py:42"
-        yield _Part("line", Unit(read_piece(title, index)))
+        yield _DocumentPart("line", KeyedText(read_piece(title, index)))
     if language in MUTE_FENCES:
         return
     if language.startswith("json") or (not language and _JSON_START.match(block.text)):
@@ -175,8 +177,10 @@ def _parts_of_fence(block: Block, index: PathIndex) -> Iterator[_Part]:
     strict = bool(language) and language not in PROSE_FENCES
     for line in block.text.split("\n"):
         if line.strip():
-            yield _Part("line", Unit(read_piece(line, index, strict=strict)), strict=strict)
-    yield _Part("end", Unit())
+            yield _DocumentPart(
+                "line", KeyedText(read_piece(line, index, strict=strict)), strict=strict
+            )
+    yield _DocumentPart("end", KeyedText())
 
 
 # --- whose lines --------------------------------------------------------------------------------
@@ -227,9 +231,9 @@ class _Scope:
 class _Document:
     """Binds the parts of a text, one after another."""
 
-    def __init__(self, parts: Sequence[_Part], index: PathIndex) -> None:
+    def __init__(self, parts: Sequence[_DocumentPart], index: PathIndex) -> None:
         self.parts = parts
-        self.known = Known(index, (part.unit.piece for part in parts))
+        self.known = KnownLines(index, (part.unit.piece for part in parts))
         self.scope = _Scope()
         self.default_level = 0
         """Of the heading below which the text says whose lines without a file are."""
@@ -239,7 +243,7 @@ class _Document:
         for part in self.parts:
             yield from _READERS[part.kind](self, part)
 
-    def _bind(self, part: _Part, above: Above) -> ChunkMentions:
+    def _bind(self, part: _DocumentPart, above: Above) -> ChunkMentions:
         had_default = self.known.default
         found = _bound(part.unit.piece, above, self.known, strict=part.strict)
         if self.known.default != had_default:
@@ -249,7 +253,7 @@ class _Document:
             self.scope.main = found.lead or self.scope.main
         return found
 
-    def _heading(self, part: _Part) -> list[Mention]:
+    def _heading(self, part: _DocumentPart) -> list[Mention]:
         """A heading that names a file owns the lines below it; any other ends that file's reach."""
         if part.level <= self.default_level:
             self.known.default = None
@@ -264,13 +268,13 @@ class _Document:
             headings.append(_Heading(part.level, found.paths[0]))
         return found.mentions
 
-    def _item(self, part: _Part) -> list[Mention]:
+    def _item(self, part: _DocumentPart) -> list[Mention]:
         self._leave_items(part.level)
         found = self._bind(part, self.scope.above(part.level))
         self.scope.items.append(_ListItem(part.level, found.first_path))
         return found.mentions
 
-    def _paragraph(self, part: _Part) -> list[Mention]:
+    def _paragraph(self, part: _DocumentPart) -> list[Mention]:
         self._leave_items(part.level + 1)
         found = self._bind(part, self.scope.above(part.level + 1))
         if part.level:
@@ -283,7 +287,7 @@ class _Document:
         self.scope.lead = lead
         return found.mentions
 
-    def _line(self, part: _Part) -> list[Mention]:
+    def _line(self, part: _DocumentPart) -> list[Mention]:
         """Of a fence: what one line names, the next ones are about."""
         above = Above(self.scope.line, sure=self.scope.line is not None)
         if self.scope.line is None and not part.strict:
@@ -292,12 +296,12 @@ class _Document:
         self.scope.line = found.last_path or self.scope.line
         return [one for one in found.mentions if one.start is not None or not part.strict]
 
-    def _end(self, part: _Part) -> list[Mention]:  # noqa: ARG002 - as its neighbours
+    def _end(self, part: _DocumentPart) -> list[Mention]:  # noqa: ARG002 - as its neighbours
         self.scope.line = None
         self.scope.last = self.known.latest or self.scope.last
         return []
 
-    def _cell(self, part: _Part) -> Iterator[Mention]:
+    def _cell(self, part: _DocumentPart) -> Iterator[Mention]:
         unit, above = part.unit, self.scope.above(9)
         if unit.file:
             above = Above(unit.file, sure=True)
@@ -316,7 +320,7 @@ class _Document:
             self.scope.items.pop()
 
 
-_READERS: dict[str, Callable[[_Document, _Part], Iterable[Mention]]] = {
+_READERS: dict[str, Callable[[_Document, _DocumentPart], Iterable[Mention]]] = {
     "heading": _Document._heading,
     "item": _Document._item,
     "paragraph": _Document._paragraph,
@@ -327,7 +331,7 @@ _READERS: dict[str, Callable[[_Document, _Part], Iterable[Mention]]] = {
 """By the kind of a part."""
 
 
-def _of_lines(unit: Unit, file: str) -> Iterator[Mention]:
+def _of_lines(unit: KeyedText, file: str) -> Iterator[Mention]:
     """`{"file": "a.py", "line": 42}`: lines, and nothing else."""
     for start, end in unit.lines:
         yield Mention(
@@ -343,7 +347,7 @@ def _of_lines(unit: Unit, file: str) -> Iterator[Mention]:
         )
 
 
-def _with_symbol(unit: Unit, mentions: list[Mention]) -> list[Mention]:
+def _with_symbol(unit: KeyedText, mentions: list[Mention]) -> list[Mention]:
     """A text that begins with a place is of the symbol that its row, object or key names."""
     if unit.symbol is None or not mentions:
         return mentions

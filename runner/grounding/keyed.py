@@ -13,12 +13,12 @@ from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import SETTING, LineRange, intervals, ordered
-from runner.grounding.tokens import Piece, read_piece
+from runner.grounding.text_tokens import Piece, read_piece
 
 _EMPTY = Piece("", "", [], [])
 
 
-class Unit(NamedTuple):
+class KeyedText(NamedTuple):
     """A piece of a table or of JSON, and what its row or object is about."""
 
     piece: Piece = _EMPTY
@@ -101,7 +101,7 @@ _COLUMN_NUMBER = re.compile(
 """Before a number in a column that a file heads."""
 
 
-class _Column(NamedTuple):
+class _TableColumn(NamedTuple):
     title: str
     file: str | None
     """That its title names."""
@@ -111,39 +111,41 @@ class _Column(NamedTuple):
         return bool(_FILE.fullmatch(_title(self.title)))
 
 
-class _Cell(NamedTuple):
+class _TableCell(NamedTuple):
     text: str
     piece: Piece
-    column: _Column
+    column: _TableColumn
 
     @property
     def file(self) -> str | None:
         return next(iter(self.piece.paths()), None)
 
 
-def units_of_table(rows: Sequence[Sequence[str]], index: PathIndex) -> Iterator[Unit]:
+def units_of_table(rows: Sequence[Sequence[str]], index: PathIndex) -> Iterator[KeyedText]:
     """The cells of a table, row by row; rows[0] is its header."""
     columns = []
     for title in rows[0]:
         piece = read_piece(title, index)
-        columns.append(_Column(title, next(iter(piece.paths()), None)))
+        columns.append(_TableColumn(title, next(iter(piece.paths()), None)))
         # A file in a title heads its column, and is cited in the cells.
         if any(token.lines for token in piece.tokens):
-            yield Unit(piece)
+            yield KeyedText(piece)
     last = None
     for row in rows[1:]:
         cells = [
-            _Cell(text, _read_cell(text, column, index), column)
+            _TableCell(text, _read_cell(text, column, index), column)
             for text, column in zip(row, columns, strict=False)
         ]
         last = yield from _units_of_row(cells, last)
 
 
-def _read_cell(text: str, column: _Column, index: PathIndex) -> Piece:
+def _read_cell(text: str, column: _TableColumn, index: PathIndex) -> Piece:
     return read_piece(_COLUMN_NUMBER.sub("L", text) if column.file else text, index)
 
 
-def _units_of_row(cells: list[_Cell], last: str | None) -> Generator[Unit, None, str | None]:
+def _units_of_row(
+    cells: list[_TableCell], last: str | None
+) -> Generator[KeyedText, None, str | None]:
     """Returns the file of the row."""
     ordered_cells = [cell for cell in cells if cell.column.has_files] + cells
     file = next((cell.file for cell in ordered_cells if cell.file), None)
@@ -155,7 +157,7 @@ def _units_of_row(cells: list[_Cell], last: str | None) -> Generator[Unit, None,
     silent = " ".join(cell.text for cell in cells if not _cites(cell))[:MOST_SAID]
     for cell in cells:
         own = None if cell is owner else symbol
-        unit = Unit(cell.piece, cell.column.file or file, own, said=silent, in_cell=True)
+        unit = KeyedText(cell.piece, cell.column.file or file, own, said=silent, in_cell=True)
         lines = _numeric_lines(cell)
         if lines:
             unit = unit._replace(piece=_EMPTY, lines=lines, written=cell.text.strip("`*_ "))
@@ -163,11 +165,11 @@ def _units_of_row(cells: list[_Cell], last: str | None) -> Generator[Unit, None,
     return file
 
 
-def _cites(cell: _Cell) -> bool:
+def _cites(cell: _TableCell) -> bool:
     return bool(_numeric_lines(cell)) or any(token.lines for token in cell.piece.tokens)
 
 
-def _numeric_lines(cell: _Cell) -> tuple[LineRange, ...]:
+def _numeric_lines(cell: _TableCell) -> tuple[LineRange, ...]:
     """The numbers of a cell of nothing else, in a column of lines or of one file."""
     # Any other column may count something.
     if not cell.column.file and not _is_line_title(_title(cell.column.title)):
@@ -181,7 +183,7 @@ def _is_line_title(title: str) -> bool:
     return is_line and not _COUNT.search(title)
 
 
-def _row_symbol(cells: Iterable[_Cell]) -> tuple[str | None, _Cell | None]:
+def _row_symbol(cells: Iterable[_TableCell]) -> tuple[str | None, _TableCell | None]:
     """The symbol of a row, and its cell: in a column of symbols, else one that is a code span."""
     cells = [cell for cell in cells if not any(token.path for token in cell.piece.tokens)]
     titled = [cell for cell in cells if _names_symbol(cell.column.title)]
@@ -228,12 +230,12 @@ class _Here(NamedTuple):
     """Where in the JSON we are."""
 
     tree: PathIndex
-    unit: Unit
+    unit: KeyedText
     """What the object around is about."""
     depth: int = 0
 
 
-def units_of_json(text: str, index: PathIndex) -> list[Unit] | None:
+def units_of_json(text: str, index: PathIndex) -> list[KeyedText] | None:
     """The strings and numbers that may cite, in order.
 
     None if it is no JSON (truncated, with comments), and is to be read as prose.
@@ -244,7 +246,7 @@ def units_of_json(text: str, index: PathIndex) -> list[Unit] | None:
         return None
     if not isinstance(value, list):
         return None
-    return list(islice(_walk(value, _Here(index, Unit())), MOST_MENTIONS))
+    return list(islice(_walk(value, _Here(index, KeyedText())), MOST_MENTIONS))
 
 
 def aliases_of_json(text: str, index: PathIndex) -> dict[str, str]:
@@ -257,7 +259,7 @@ def aliases_of_json(text: str, index: PathIndex) -> dict[str, str]:
     }
 
 
-def _walk(value: Any, here: _Here) -> Iterator[Unit]:
+def _walk(value: Any, here: _Here) -> Iterator[KeyedText]:
     if here.depth > _DEEPEST:
         return
     here = here._replace(depth=here.depth + 1)
@@ -283,7 +285,7 @@ def _with_line_words(items: list[Any], here: _Here) -> list[Any]:
     return [f"L{item}" if _BEGINS_WITH_LINE.match(str(item)) else item for item in items]
 
 
-def _walk_object(pairs: _Object, here: _Here) -> Iterator[Unit]:
+def _walk_object(pairs: _Object, here: _Here) -> Iterator[KeyedText]:
     own = _own_file(pairs, here.tree)
     symbol = _own_symbol(pairs) or here.unit.symbol
     file = own or _file_of_place(pairs, here.tree) or _file_among(pairs, here.tree)
@@ -301,16 +303,16 @@ def _walk_object(pairs: _Object, here: _Here) -> Iterator[Unit]:
             yield from _read_entry(key, value, here)
 
 
-def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Unit]:
+def _read_entry(key: str, value: Any, here: _Here) -> Iterator[KeyedText]:
     unit, lines = here.unit, _as_lines(value)
     path = key if _is_path(key, here.tree) else None
     if path and lines:  # {"src/app.py": [42, 51]}
-        yield Unit(lines=tuple(lines), written=f"{key}: {value}", file=path)
+        yield KeyedText(lines=tuple(lines), written=f"{key}: {value}", file=path)
         return
     if path is None:
         piece = read_piece(key, here.tree)
         if piece.tokens:
-            yield Unit(piece, unit.file)
+            yield KeyedText(piece, unit.file)
         # {"base.ts: the callers": ["run :42"]}
         path = next(iter(piece.paths()), None)
     if _is_named_line(key, value, here):  # {"src/app.py": {"openShop": 42}}

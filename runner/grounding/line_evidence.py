@@ -23,7 +23,7 @@ from runner.grounding.patterns import (
     SERVING,
     SETTING,
 )
-from runner.grounding.tokens import Token
+from runner.grounding.text_tokens import Token
 from runner.grounding.word_lists import COMMON_CODES, HTTP_CODES, PORTS
 
 FAR = 600
