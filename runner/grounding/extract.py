@@ -1,8 +1,8 @@
 """Text -> the citations it makes, as written. What they are worth is verify.py's business.
 
-text → blocks (blocks.py, keyed.py) → what stands in each (text_tokens.py) → whose it is (binding.py) →
-what it is called (mentions.py). All is found before anything is bound, so that lines that stand
-without a path are told by every other place of the text.
+text → blocks (markdown_blocks.py, keyed.py) → what stands in each (text_tokens.py) → whose it is
+(binding.py) → what it is called (mentions.py). All is found before anything is bound, so that lines
+that stand without a path are told by every other place of the text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from runner.grounding.binding import Above, Binder, KnownLines
-from runner.grounding.blocks import TextBlock, blocks_of
 from runner.grounding.commit_files import PathIndex
-from runner.grounding.keyed import KeyedText, aliases_of_json, units_of_json, units_of_table
+from runner.grounding.keyed import Passage, aliases_of_json, units_of_json, units_of_table
+from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
 from runner.grounding.patterns import ALIAS_DEFINED
 from runner.grounding.text_tokens import Piece, read_piece
@@ -103,16 +103,16 @@ _BEHIND_PATH = re.compile(
 # --- parts --------------------------------------------------------------------------------------
 
 
-class _DocumentPart(NamedTuple):
+class _DocPart(NamedTuple):
     """A block, or a part of one, and what stands in it."""
 
     kind: str
-    unit: KeyedText
+    unit: Passage
     level: int = 0
     strict: bool = False
 
 
-def _parts_of(text: str, index: PathIndex) -> Iterator[_DocumentPart]:
+def _parts_of(text: str, index: PathIndex) -> Iterator[_DocPart]:
     if _JSON_START.match(text):
         units = units_of_json(text, index)
         if units is not None:
@@ -122,30 +122,30 @@ def _parts_of(text: str, index: PathIndex) -> Iterator[_DocumentPart]:
         yield from _parts_of_block(block, index)
 
 
-def _parts_of_units(units: list[KeyedText], index: PathIndex) -> Iterator[_DocumentPart]:
+def _parts_of_units(units: list[Passage], index: PathIndex) -> Iterator[_DocPart]:
     for unit in units:
         if "\n" in unit.written and not unit.lines:  # a whole document in a string
             yield from _parts_of(unit.written, index)
         else:
-            yield _DocumentPart("cell", unit)
-    yield _DocumentPart("end", KeyedText())
+            yield _DocPart("cell", unit)
+    yield _DocPart("end", Passage())
 
 
-def _parts_of_block(block: TextBlock, index: PathIndex) -> Iterator[_DocumentPart]:
+def _parts_of_block(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
     if block.kind == "table":
-        yield from (_DocumentPart("cell", unit) for unit in units_of_table(block.rows, index))
-        yield _DocumentPart("end", KeyedText())
+        yield from (_DocPart("cell", unit) for unit in units_of_table(block.rows, index))
+        yield _DocPart("end", Passage())
     elif block.kind == "fence":
         yield from _parts_of_fence(block, index)
     elif "{" in block.text and (found := _json_in(block.text, index)):
         said, units = found
-        yield _DocumentPart("paragraph", KeyedText(read_piece(said, index)), block.level)
+        yield _DocPart("paragraph", Passage(read_piece(said, index)), block.level)
         yield from _parts_of_units(units, index)
     else:
-        yield _DocumentPart(block.kind, KeyedText(read_piece(block.text, index)), block.level)
+        yield _DocPart(block.kind, Passage(read_piece(block.text, index)), block.level)
 
 
-def _json_in(text: str, index: PathIndex) -> tuple[str, list[KeyedText]] | None:
+def _json_in(text: str, index: PathIndex) -> tuple[str, list[Passage]] | None:
     """JSON without a fence, and what is said before it."""
     found = _JSON_BEHIND.match(text)
     if not found or not _JSON_START.match(found["json"]):
@@ -154,18 +154,16 @@ def _json_in(text: str, index: PathIndex) -> tuple[str, list[KeyedText]] | None:
     return None if units is None else (found["said"], units)
 
 
-def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocumentPart]:
+def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
     if cursor := _CURSOR_FENCE.match(block.info):
         # The fence's code is what stands at its lines, and cites nothing itself.
         place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
-        yield _DocumentPart(
-            "paragraph", KeyedText(read_piece(place, index, strict=True)), block.level
-        )
+        yield _DocPart("paragraph", Passage(read_piece(place, index, strict=True)), block.level)
         return
     language = re.split(r"[\s:{,]", block.info.lower(), maxsplit=1)[0]
     title = block.info[len(language) :].lstrip(":{, ")
     if title:  # ```python title="src/app.py:42"
-        yield _DocumentPart("line", KeyedText(read_piece(title, index)))
+        yield _DocPart("line", Passage(read_piece(title, index)))
     if language in MUTE_FENCES:
         return
     if language.startswith("json") or (not language and _JSON_START.match(block.text)):
@@ -177,10 +175,8 @@ def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocumentPar
     strict = bool(language) and language not in PROSE_FENCES
     for line in block.text.split("\n"):
         if line.strip():
-            yield _DocumentPart(
-                "line", KeyedText(read_piece(line, index, strict=strict)), strict=strict
-            )
-    yield _DocumentPart("end", KeyedText())
+            yield _DocPart("line", Passage(read_piece(line, index, strict=strict)), strict=strict)
+    yield _DocPart("end", Passage())
 
 
 # --- whose lines --------------------------------------------------------------------------------
@@ -231,7 +227,7 @@ class _Scope:
 class _Document:
     """Binds the parts of a text, one after another."""
 
-    def __init__(self, parts: Sequence[_DocumentPart], index: PathIndex) -> None:
+    def __init__(self, parts: Sequence[_DocPart], index: PathIndex) -> None:
         self.parts = parts
         self.known = KnownLines(index, (part.unit.piece for part in parts))
         self.scope = _Scope()
@@ -243,7 +239,7 @@ class _Document:
         for part in self.parts:
             yield from _READERS[part.kind](self, part)
 
-    def _bind(self, part: _DocumentPart, above: Above) -> ChunkMentions:
+    def _bind(self, part: _DocPart, above: Above) -> ChunkMentions:
         had_default = self.known.default
         found = _bound(part.unit.piece, above, self.known, strict=part.strict)
         if self.known.default != had_default:
@@ -253,7 +249,7 @@ class _Document:
             self.scope.main = found.lead or self.scope.main
         return found
 
-    def _heading(self, part: _DocumentPart) -> list[Mention]:
+    def _heading(self, part: _DocPart) -> list[Mention]:
         """A heading that names a file owns the lines below it; any other ends that file's reach."""
         if part.level <= self.default_level:
             self.known.default = None
@@ -268,13 +264,13 @@ class _Document:
             headings.append(_Heading(part.level, found.paths[0]))
         return found.mentions
 
-    def _item(self, part: _DocumentPart) -> list[Mention]:
+    def _item(self, part: _DocPart) -> list[Mention]:
         self._leave_items(part.level)
         found = self._bind(part, self.scope.above(part.level))
         self.scope.items.append(_ListItem(part.level, found.first_path))
         return found.mentions
 
-    def _paragraph(self, part: _DocumentPart) -> list[Mention]:
+    def _paragraph(self, part: _DocPart) -> list[Mention]:
         self._leave_items(part.level + 1)
         found = self._bind(part, self.scope.above(part.level + 1))
         if part.level:
@@ -287,7 +283,7 @@ class _Document:
         self.scope.lead = lead
         return found.mentions
 
-    def _line(self, part: _DocumentPart) -> list[Mention]:
+    def _line(self, part: _DocPart) -> list[Mention]:
         """Of a fence: what one line names, the next ones are about."""
         above = Above(self.scope.line, sure=self.scope.line is not None)
         if self.scope.line is None and not part.strict:
@@ -296,12 +292,12 @@ class _Document:
         self.scope.line = found.last_path or self.scope.line
         return [one for one in found.mentions if one.start is not None or not part.strict]
 
-    def _end(self, part: _DocumentPart) -> list[Mention]:  # noqa: ARG002 - as its neighbours
+    def _end(self, part: _DocPart) -> list[Mention]:  # noqa: ARG002 - as its neighbours
         self.scope.line = None
         self.scope.last = self.known.latest or self.scope.last
         return []
 
-    def _cell(self, part: _DocumentPart) -> Iterator[Mention]:
+    def _cell(self, part: _DocPart) -> Iterator[Mention]:
         unit, above = part.unit, self.scope.above(9)
         if unit.file:
             above = Above(unit.file, sure=True)
@@ -320,7 +316,7 @@ class _Document:
             self.scope.items.pop()
 
 
-_READERS: dict[str, Callable[[_Document, _DocumentPart], Iterable[Mention]]] = {
+_READERS: dict[str, Callable[[_Document, _DocPart], Iterable[Mention]]] = {
     "heading": _Document._heading,
     "item": _Document._item,
     "paragraph": _Document._paragraph,
@@ -331,7 +327,7 @@ _READERS: dict[str, Callable[[_Document, _DocumentPart], Iterable[Mention]]] = {
 """By the kind of a part."""
 
 
-def _of_lines(unit: KeyedText, file: str) -> Iterator[Mention]:
+def _of_lines(unit: Passage, file: str) -> Iterator[Mention]:
     """`{"file": "a.py", "line": 42}`: lines, and nothing else."""
     for start, end in unit.lines:
         yield Mention(
@@ -347,7 +343,7 @@ def _of_lines(unit: KeyedText, file: str) -> Iterator[Mention]:
         )
 
 
-def _with_symbol(unit: KeyedText, mentions: list[Mention]) -> list[Mention]:
+def _with_symbol(unit: Passage, mentions: list[Mention]) -> list[Mention]:
     """A text that begins with a place is of the symbol that its row, object or key names."""
     if unit.symbol is None or not mentions:
         return mentions
