@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from runner.grounding.binding import Above, Binder, KnownLines
 from runner.grounding.commit_files import PathIndex
-from runner.grounding.keyed import Passage, aliases_of_json, units_of_json, units_of_table
+from runner.grounding.keyed import Fragment, aliases_of_json, units_of_json, units_of_table
 from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
 from runner.grounding.patterns import ALIAS_DEFINED
@@ -107,7 +107,7 @@ class _DocPart(NamedTuple):
     """A block, or a part of one, and what stands in it."""
 
     kind: str
-    unit: Passage
+    unit: Fragment
     level: int = 0
     strict: bool = False
 
@@ -122,30 +122,30 @@ def _parts_of(text: str, index: PathIndex) -> Iterator[_DocPart]:
         yield from _parts_of_block(block, index)
 
 
-def _parts_of_units(units: list[Passage], index: PathIndex) -> Iterator[_DocPart]:
+def _parts_of_units(units: list[Fragment], index: PathIndex) -> Iterator[_DocPart]:
     for unit in units:
         if "\n" in unit.written and not unit.lines:  # a whole document in a string
             yield from _parts_of(unit.written, index)
         else:
             yield _DocPart("cell", unit)
-    yield _DocPart("end", Passage())
+    yield _DocPart("end", Fragment())
 
 
 def _parts_of_block(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
     if block.kind == "table":
         yield from (_DocPart("cell", unit) for unit in units_of_table(block.rows, index))
-        yield _DocPart("end", Passage())
+        yield _DocPart("end", Fragment())
     elif block.kind == "fence":
         yield from _parts_of_fence(block, index)
     elif "{" in block.text and (found := _json_in(block.text, index)):
         said, units = found
-        yield _DocPart("paragraph", Passage(read_piece(said, index)), block.level)
+        yield _DocPart("paragraph", Fragment(read_piece(said, index)), block.level)
         yield from _parts_of_units(units, index)
     else:
-        yield _DocPart(block.kind, Passage(read_piece(block.text, index)), block.level)
+        yield _DocPart(block.kind, Fragment(read_piece(block.text, index)), block.level)
 
 
-def _json_in(text: str, index: PathIndex) -> tuple[str, list[Passage]] | None:
+def _json_in(text: str, index: PathIndex) -> tuple[str, list[Fragment]] | None:
     """JSON without a fence, and what is said before it."""
     found = _JSON_BEHIND.match(text)
     if not found or not _JSON_START.match(found["json"]):
@@ -158,12 +158,12 @@ def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
     if cursor := _CURSOR_FENCE.match(block.info):
         # The fence's code is what stands at its lines, and cites nothing itself.
         place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
-        yield _DocPart("paragraph", Passage(read_piece(place, index, strict=True)), block.level)
+        yield _DocPart("paragraph", Fragment(read_piece(place, index, strict=True)), block.level)
         return
     language = re.split(r"[\s:{,]", block.info.lower(), maxsplit=1)[0]
     title = block.info[len(language) :].lstrip(":{, ")
     if title:  # ```python title="src/app.py:42"
-        yield _DocPart("line", Passage(read_piece(title, index)))
+        yield _DocPart("line", Fragment(read_piece(title, index)))
     if language in MUTE_FENCES:
         return
     if language.startswith("json") or (not language and _JSON_START.match(block.text)):
@@ -175,8 +175,8 @@ def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
     strict = bool(language) and language not in PROSE_FENCES
     for line in block.text.split("\n"):
         if line.strip():
-            yield _DocPart("line", Passage(read_piece(line, index, strict=strict)), strict=strict)
-    yield _DocPart("end", Passage())
+            yield _DocPart("line", Fragment(read_piece(line, index, strict=strict)), strict=strict)
+    yield _DocPart("end", Fragment())
 
 
 # --- whose lines --------------------------------------------------------------------------------
@@ -327,7 +327,7 @@ _READERS: dict[str, Callable[[_Document, _DocPart], Iterable[Mention]]] = {
 """By the kind of a part."""
 
 
-def _of_lines(unit: Passage, file: str) -> Iterator[Mention]:
+def _of_lines(unit: Fragment, file: str) -> Iterator[Mention]:
     """`{"file": "a.py", "line": 42}`: lines, and nothing else."""
     for start, end in unit.lines:
         yield Mention(
@@ -343,7 +343,7 @@ def _of_lines(unit: Passage, file: str) -> Iterator[Mention]:
         )
 
 
-def _with_symbol(unit: Passage, mentions: list[Mention]) -> list[Mention]:
+def _with_symbol(unit: Fragment, mentions: list[Mention]) -> list[Mention]:
     """A text that begins with a place is of the symbol that its row, object or key names."""
     if unit.symbol is None or not mentions:
         return mentions

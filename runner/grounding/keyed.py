@@ -18,7 +18,7 @@ from runner.grounding.text_tokens import Piece, read_piece
 _EMPTY = Piece("", "", [], [])
 
 
-class Passage(NamedTuple):
+class Fragment(NamedTuple):
     """A piece of a table or of JSON, and what its row or object is about."""
 
     piece: Piece = _EMPTY
@@ -121,7 +121,7 @@ class _TableCell(NamedTuple):
         return next(iter(self.piece.paths()), None)
 
 
-def units_of_table(rows: Sequence[Sequence[str]], index: PathIndex) -> Iterator[Passage]:
+def units_of_table(rows: Sequence[Sequence[str]], index: PathIndex) -> Iterator[Fragment]:
     """The cells of a table, row by row; rows[0] is its header."""
     columns = []
     for title in rows[0]:
@@ -129,7 +129,7 @@ def units_of_table(rows: Sequence[Sequence[str]], index: PathIndex) -> Iterator[
         columns.append(_TableColumn(title, next(iter(piece.paths()), None)))
         # A file in a title heads its column, and is cited in the cells.
         if any(token.lines for token in piece.tokens):
-            yield Passage(piece)
+            yield Fragment(piece)
     last = None
     for row in rows[1:]:
         cells = [
@@ -145,7 +145,7 @@ def _read_cell(text: str, column: _TableColumn, index: PathIndex) -> Piece:
 
 def _units_of_row(
     cells: list[_TableCell], last: str | None
-) -> Generator[Passage, None, str | None]:
+) -> Generator[Fragment, None, str | None]:
     """Returns the file of the row."""
     ordered_cells = [cell for cell in cells if cell.column.has_files] + cells
     file = next((cell.file for cell in ordered_cells if cell.file), None)
@@ -157,7 +157,7 @@ def _units_of_row(
     silent = " ".join(cell.text for cell in cells if not _cites(cell))[:MOST_SAID]
     for cell in cells:
         own = None if cell is owner else symbol
-        unit = Passage(cell.piece, cell.column.file or file, own, said=silent, in_cell=True)
+        unit = Fragment(cell.piece, cell.column.file or file, own, said=silent, in_cell=True)
         lines = _numeric_lines(cell)
         if lines:
             unit = unit._replace(piece=_EMPTY, lines=lines, written=cell.text.strip("`*_ "))
@@ -230,12 +230,12 @@ class _Here(NamedTuple):
     """Where in the JSON we are."""
 
     tree: PathIndex
-    unit: Passage
+    unit: Fragment
     """What the object around is about."""
     depth: int = 0
 
 
-def units_of_json(text: str, index: PathIndex) -> list[Passage] | None:
+def units_of_json(text: str, index: PathIndex) -> list[Fragment] | None:
     """The strings and numbers that may cite, in order.
 
     None if it is no JSON (truncated, with comments), and is to be read as prose.
@@ -246,7 +246,7 @@ def units_of_json(text: str, index: PathIndex) -> list[Passage] | None:
         return None
     if not isinstance(value, list):
         return None
-    return list(islice(_walk(value, _Here(index, Passage())), MOST_MENTIONS))
+    return list(islice(_walk(value, _Here(index, Fragment())), MOST_MENTIONS))
 
 
 def aliases_of_json(text: str, index: PathIndex) -> dict[str, str]:
@@ -259,7 +259,7 @@ def aliases_of_json(text: str, index: PathIndex) -> dict[str, str]:
     }
 
 
-def _walk(value: Any, here: _Here) -> Iterator[Passage]:
+def _walk(value: Any, here: _Here) -> Iterator[Fragment]:
     if here.depth > _DEEPEST:
         return
     here = here._replace(depth=here.depth + 1)
@@ -285,7 +285,7 @@ def _with_line_words(items: list[Any], here: _Here) -> list[Any]:
     return [f"L{item}" if _BEGINS_WITH_LINE.match(str(item)) else item for item in items]
 
 
-def _walk_object(pairs: _Object, here: _Here) -> Iterator[Passage]:
+def _walk_object(pairs: _Object, here: _Here) -> Iterator[Fragment]:
     own = _own_file(pairs, here.tree)
     symbol = _own_symbol(pairs) or here.unit.symbol
     file = own or _file_of_place(pairs, here.tree) or _file_among(pairs, here.tree)
@@ -303,16 +303,16 @@ def _walk_object(pairs: _Object, here: _Here) -> Iterator[Passage]:
             yield from _read_entry(key, value, here)
 
 
-def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Passage]:
+def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Fragment]:
     unit, lines = here.unit, _as_lines(value)
     path = key if _is_path(key, here.tree) else None
     if path and lines:  # {"src/app.py": [42, 51]}
-        yield Passage(lines=tuple(lines), written=f"{key}: {value}", file=path)
+        yield Fragment(lines=tuple(lines), written=f"{key}: {value}", file=path)
         return
     if path is None:
         piece = read_piece(key, here.tree)
         if piece.tokens:
-            yield Passage(piece, unit.file)
+            yield Fragment(piece, unit.file)
         # {"base.ts: the callers": ["run :42"]}
         path = next(iter(piece.paths()), None)
     if _is_named_line(key, value, here):  # {"src/app.py": {"openShop": 42}}
