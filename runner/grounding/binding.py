@@ -287,6 +287,8 @@ class Binder:
             give(above.file, _MAIN if above.main else _LAST)
         if member := QUALIFIED.search(self.text[max(0, token.begin - 120) : token.begin]):
             give(self._file_called(member["owner"]), _MEMBER)
+        if token.kind == "named":
+            give(self._file_called(token.symbol or ""), _MEMBER)
         if not points:
             give(self._path_behind(token, place), _BEHIND)
         line = token.lines[0][0]
@@ -334,6 +336,9 @@ class Binder:
         return None
 
     def _file_called(self, name: str) -> str | None:
+        """`GsonBuilder:42`: of the one file that is called so."""
+        if not name[:1].isupper() or name.isupper():
+            return None
         files = self.known.index.by_stem.get(name, ())
         return files[0] if len(files) == 1 else None
 
@@ -351,6 +356,7 @@ def cite_of(token: Token, path: str) -> Cite:
         lines=list(token.lines),
         ref=token.ref,
         symbol=token.symbol,
+        weak=token.kind == "named" and not token.coded and "`" not in token.form,
     )
 
 

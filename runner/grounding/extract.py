@@ -20,6 +20,7 @@ from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
 from runner.grounding.patterns import ALIAS_DEFINED
 from runner.grounding.text_tokens import Piece, read_piece
+from runner.grounding.tongues import with_english_lines
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
 
 MOST_PIECES = 120_000
@@ -57,7 +58,7 @@ def extract(text: str, index: PathIndex) -> list[Mention]:
 
 def read_all(text: str, index: PathIndex) -> Extracted:
     """The same, and whether there may be more."""
-    parts = list(islice(_parts_of(_in_full(text, index), index), MOST_PIECES + 1))
+    parts = list(islice(_parts_of(_in_full(with_english_lines(text), index), index), MOST_PIECES + 1))
     is_cut = len(parts) > MOST_PIECES
     mentions = list(islice(_Document(parts[:MOST_PIECES], index).mentions(), MOST_MENTIONS))
     return Extracted(mentions, is_cut or len(mentions) >= MOST_MENTIONS)

@@ -343,9 +343,7 @@ def _named_by(key: str, here: _Here) -> tuple[str | None, bool]:
     if _PLACE.fullmatch(_title(key)):
         return here.unit.symbol, here.unit.weak
     symbol = symbol_of(key)
-    if symbol and (is_compound(symbol) or "(" in key):
-        return symbol, True
-    return None, False
+    return symbol, symbol is not None
 
 
 def _own_symbol(pairs: Pairs) -> str | None:

@@ -20,6 +20,8 @@ from runner.grounding.spelling import MARK, parts_of
 from runner.grounding.word_lists import BUILTINS
 
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
+_LAST_WORD = re.compile(r"\w+(?=\W*\Z)")
+_QUOTES = (b'"', b"'", b"`")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
 _GIVEN = frozenset(
@@ -107,6 +109,7 @@ class SourceFile:
         self._make_outline = make_outline
         self._heard_of = heard_of
         self._places: dict[str, SymbolLines] = {}
+        self._literals: dict[str, LineRanges] = {}
         self._unqualified: dict[tuple[str, str], SymbolLines] = {}
         """By the name as written, and as its definition has it."""
         self._heads: dict[str, frozenset[str]] = {}
@@ -123,6 +126,34 @@ class SourceFile:
         if symbol not in self._places:
             self._places[symbol] = self._find(symbol)
         return self._places[symbol]
+
+    def literals(self, symbol: str) -> LineRanges:
+        """Lines with a string that is the name, in any case, and nothing else: `"SSL_CERT_FILE"`.
+
+        Of a dotted name of small words that nothing defines, the last part will do: of
+        `scope.type`, `"type"`.
+        """
+        if symbol not in self._literals:
+            self._literals[symbol] = points(sorted(self._lines_of_literals(symbol)))
+        return self._literals[symbol]
+
+    def _lines_of_literals(self, symbol: str) -> Iterator[int]:
+        places = self.places(symbol)
+        names = {symbol}
+        if "." in symbol and symbol.islower() and not (places.definitions or places.unheard):
+            names.add(symbol.rpartition(".")[2])
+        for name in {form for name in names for form in (name, name.lower(), name.upper())}:
+            last = _LAST_WORD.search(name)
+            if last:
+                yield from self._quoted(name.encode(), last)
+
+    def _quoted(self, name: bytes, last: re.Match[str]) -> Iterator[int]:
+        for at, line in self.occurrences.lines_of(last[0]):
+            begin = at - len(last.string[: last.start()].encode())
+            end = begin + len(name)
+            quotes = self.source[max(0, begin - 1) : begin], self.source[end : end + 1]
+            if quotes[0] == quotes[1] in _QUOTES and self.source[begin:end] == name:
+                yield line
 
     def has_word(self, symbol: str) -> bool:
         """False if not even the name of a symbol stands anywhere in the file."""

@@ -285,10 +285,6 @@ class _Scanner:
         name, mark = event["name"], event["mark"]
         symbol = symbol_of(name)
         token = Token("named", *event.span(), lines=tuple(intervals(event["named"])), symbol=symbol)
-        file = self.file_called(name)
-        if file:
-            yield token._replace(kind="path", path=file, symbol=None)
-            return
         token = self._with_path_after(token)
         coded = symbol is not None and (
             is_compound(symbol) or bool(event["call"]) or name.isupper()
@@ -316,13 +312,6 @@ class _Scanner:
             return token
         close = event.start() + event["path"].find(path) + len(path)
         return token._replace(kind="path", path=path, close=close)
-
-    def file_called(self, name: str) -> str | None:
-        """`GsonBuilder:42`: the file's name, if just one file is called so."""
-        if not name[:1].isupper() or name.isupper():
-            return None
-        files = self.index.by_stem.get(name, ())
-        return files[0].rpartition("/")[2] if len(files) == 1 else None
 
 
 def is_longer(span: CodeSpan, begin: int, close: int) -> bool:

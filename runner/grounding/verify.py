@@ -38,7 +38,8 @@ from runner.grounding.commit_files import PathIndex, Resolved
 from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
 from runner.grounding.mentions import Mention
-from runner.grounding.nearness import has_mute_word_near
+from runner.grounding.naming import is_compound
+from runner.grounding.nearness import has_mute_word_near, is_wide
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
 from runner.grounding.patterns import LineRange
@@ -401,6 +402,8 @@ class _Verifier:
         # `content-type` and `->` are names in few languages: only if the file defines them.
         if "-" in symbol or is_sign(symbol):
             return not file.places(symbol).definitions
+        if weak and not is_compound(symbol) and symbol[0].islower():
+            return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
             # Keys have names of their own: only `Engine.run` and `Engine` claim to be the file's.
             is_own = symbol.isidentifier() and not symbol[0].isupper()
@@ -463,6 +466,8 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
         return
     if has_mute_word_near(file, mention.symbol, mention.lines):
         yield f"near the lines {mention.symbol} is a word of a comment or a string"
+    if is_wide(mention.lines) and file.places(mention.symbol).bodies.gap_to(mention.lines) == 0:
+        yield f"{mention.symbol} is among the lines, which are too many to point at it"
     if mention.weak or not mention.certain:
         yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 

@@ -25,7 +25,7 @@ class Citation(Record):
     resolution: Resolution
     status: Status
     reason: str
-    held_by: Literal["definition", "use", "span", "text"] | None
+    held_by: Literal["definition", "use", "span", "text", "literal"] | None
     """What put the named symbol within reach."""
     definition_lines: tuple[int, ...]
     """Where the symbol really is."""
