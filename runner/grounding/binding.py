@@ -159,7 +159,7 @@ class Binder:
                 self._take_path(token)
             elif token.kind == "same":
                 self._take_same(token)
-            else:
+            elif token.kind != "foreign":
                 self._take_lines(token, place)
         return self.cites
 
@@ -217,14 +217,10 @@ class Binder:
         owner = self._owner(token, place)
         if owner is None:
             return
-        around = Around(
-            self.text,
-            self.last,
-            owner.distance,
-            self.above.sure,
-            owner.base >= _FIRM,
-            self._path_end,
-        )
+        if token.kind == "named" and token.symbol == stem_of(owner.path):
+            token = token._replace(symbol=None, coded=True)  # `Net:133` of Net.java
+        sure, firm, path_end = self.above.sure, owner.base >= _FIRM, self._path_end
+        around = Around(self.text, self.last, owner.distance, sure, firm, path_end)
         evidence = points_of(token, around)
         if evidence < ENOUGH:
             return
@@ -345,6 +341,11 @@ class Binder:
     @cached_property
     def _brackets(self) -> _Brackets:
         return _Brackets(self.text)
+
+
+def stem_of(path: str) -> str:
+    """`app` of `src/app.py`."""
+    return path.replace("\\", "/").rpartition("/")[2].partition(".")[0]
 
 
 def cite_of(token: Token, path: str) -> Cite:

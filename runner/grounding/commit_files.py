@@ -132,6 +132,10 @@ _LONGEST_REF = 7
 """Segments of a branch's name in a URL (`feature/x` has two): bounds the splits that are tried."""
 
 
+_LINKED = re.compile(r"(?:\.\./)+|/?(?:-/)?(?:blob|blame|raw|tree)/[^/]+/")
+"""Before a path, in a link from somewhere else in the repository: `../`, `blob/main/`."""
+
+
 class Resolved(NamedTuple):
     resolution: Resolution
     path: str
@@ -232,7 +236,7 @@ class PathIndex:
     def _resolve(self, written: str) -> Resolved:
         path = self.normalise(written)
         # A file may be called `a%20b.md` itself, so the path as written has the first claim.
-        for name in dict.fromkeys((path, unquote(path))):
+        for name in dict.fromkeys((path, unquote(path), _LINKED.sub("", path, count=1))):
             resolved = self._look_up(name)
             if resolved is not None:
                 return resolved

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from runner.grounding.binding import Above, Binder, KnownLines
@@ -18,6 +18,7 @@ from runner.grounding.commit_files import PathIndex
 from runner.grounding.keyed import Fragment, aliases_of_json, units_of_json, units_of_table
 from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
+from runner.grounding.naming import declared_name
 from runner.grounding.patterns import ALIAS_DEFINED
 from runner.grounding.text_tokens import Piece, read_piece
 from runner.grounding.tongues import with_english_lines
@@ -35,6 +36,9 @@ _JSON_START = re.compile(
 )
 _JSON_BEHIND = re.compile(r"\A(?P<said>[^\n{}\[\]]{0,200})(?P<json>[{\[].*)\Z", re.S)
 _CURSOR_FENCE = re.compile(r"(?P<start>\d{1,7}):(?P<end>\d{1,7}):(?P<path>\S.*)\Z")  # 42:60:app.py
+_COMMENT = re.compile(
+    r"[ \t]*(?://|#|--|/\*|<!--|;)+[ \t]*[`(\[]?[\w./\\@-]+(?::|#L)\d[^ ]*[ \t*/>-]*\Z"
+)
 _LONGEST_TITLE = 400
 _MOST_SHORT_NAMES = 5_000
 
@@ -58,7 +62,9 @@ def extract(text: str, index: PathIndex) -> list[Mention]:
 
 def read_all(text: str, index: PathIndex) -> Extracted:
     """The same, and whether there may be more."""
-    parts = list(islice(_parts_of(_in_full(with_english_lines(text), index), index), MOST_PIECES + 1))
+    parts = list(
+        islice(_parts_of(_in_full(with_english_lines(text), index), index), MOST_PIECES + 1)
+    )
     is_cut = len(parts) > MOST_PIECES
     mentions = list(islice(_Document(parts[:MOST_PIECES], index).mentions(), MOST_MENTIONS))
     return Extracted(mentions, is_cut or len(mentions) >= MOST_MENTIONS)
@@ -85,6 +91,7 @@ def _bound(piece: Piece, above: Above, known: KnownLines, *, strict: bool = Fals
 
 def _in_full(text: str, index: PathIndex) -> str:
     """Short names that the text itself explains, as what they stand for: `RTAF = a/b.java`."""
+    text = _with_notes(text)
     names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
     names |= {found["name"]: found["alias_of"] for found in _BEHIND_PATH.finditer(text)}
     if _JSON_START.match(text):
@@ -97,6 +104,23 @@ def _in_full(text: str, index: PathIndex) -> str:
     return short.sub(lambda found: names[found[0]], text, count=_MOST_SHORT_NAMES)
 
 
+def _with_notes(text: str) -> str:
+    """Marks of footnotes and numbered references, as the places that these give."""
+    notes = {note["mark"]: note["place"] for note in _NOTE.finditer(text)}
+    if not notes:
+        return text
+    either = "|".join(map(re.escape, notes))
+    marks = re.compile(rf"(?<=\S)[ ]?\[(?P<mark>{either})\](?![:(\[])")
+    return marks.sub(lambda mark: f" ({notes[mark['mark']]})", text, count=_MOST_SHORT_NAMES)
+
+
+_NOTE = re.compile(
+    r"""
+    ^[ \t>]{0,6}(?:[-*][ ])? \[(?P<mark>\^?[\w-]{1,20})\]:? [ \t]{1,4} `?
+    (?P<place>[^\s`]{1,200}(?::|\#L?)\d[^\s`,;]{0,20}?) (?=[.,;:]?(?:`|\s|\Z))  # [^1]: src/app.py:3
+    """,
+    re.X | re.M,
+)
 _BEHIND_PATH = re.compile(
     r"(?P<alias_of>[\w./-]{3,200}\.\w{1,8})[`*_]{0,2}\s\((?P<name>[A-Z]{2,9})\)"
 )
@@ -174,9 +198,13 @@ def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
             return
         language = "text"  # truncated, or with comments
     strict = bool(language) and language not in PROSE_FENCES
-    for line in block.text.split("\n"):
-        if line.strip():
-            yield _DocPart("line", Fragment(read_piece(line, index, strict=strict)), strict=strict)
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        unit = Fragment(read_piece(line, index, strict=strict))
+        # A place alone on its line, above what stands there: `# src/app.py:30`, `def open():`.
+        if strict and _COMMENT.match(line):
+            unit = unit._replace(symbol=declared_name(following))
+        yield _DocPart("line", unit, strict=strict)
     yield _DocPart("end", Fragment())
 
 
@@ -291,7 +319,12 @@ class _Document:
             above = self.scope.above(9)
         found = self._bind(part, above)
         self.scope.line = found.last_path or self.scope.line
-        return [one for one in found.mentions if one.start is not None or not part.strict]
+        if not part.strict:
+            return found.mentions
+        mentions = [one for one in found.mentions if one.start is not None]
+        if part.unit.symbol:
+            return [one._replace(symbol=part.unit.symbol, certain=False) for one in mentions]
+        return mentions
 
     def _end(self, part: _DocPart) -> list[Mention]:  # noqa: ARG002 - as its neighbours
         self.scope.line = None

@@ -424,3 +424,5 @@ LEAD = re.compile(
     re.X,
 )
 """What may stand before a path that a text begins with."""
+FRAME = re.compile(r"\bat\s[\w.$@/<>]{1,180}\(\Z")
+"""Of a trace, before its file: `at java.base/java.lang.Thread.run(`."""

@@ -21,6 +21,9 @@ from runner.grounding.word_lists import BUILTINS
 
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
 _LAST_WORD = re.compile(r"\w+(?=\W*\Z)")
+_MOST_STRINGS = 200
+"""Places of a word that are looked at for strings. Without a bound, names of many owners would each
+have all of them looked at."""
 _QUOTES = (b'"', b"'", b"`")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
@@ -142,10 +145,10 @@ class SourceFile:
         names = {symbol}
         if "." in symbol and symbol.islower() and not (places.definitions or places.unheard):
             names.add(symbol.rpartition(".")[2])
-        for name in {form for name in names for form in (name, name.lower(), name.upper())}:
-            last = _LAST_WORD.search(name)
-            if last:
-                yield from self._quoted(name.encode(), last)
+        for written in {form for name in names for form in (name, name.lower(), name.upper())}:
+            last = _LAST_WORD.search(written)
+            if last and len(self.occurrences.of(last[0])) <= _MOST_STRINGS:
+                yield from self._quoted(written.encode(), last)
 
     def _quoted(self, name: bytes, last: re.Match[str]) -> Iterator[int]:
         for at, line in self.occurrences.lines_of(last[0]):

@@ -24,6 +24,7 @@ from runner.grounding.patterns import (
     DIRECT,
     ESCAPED,
     EVENT,
+    FRAME,
     IN_BRACKET,
     MEMBER,
     NAMED,
@@ -34,9 +35,16 @@ from runner.grounding.patterns import (
     LineRange,
     intervals,
 )
-from runner.grounding.word_lists import COMMON_CODES, FILE_NAMES, HTTP_CODES, PORTS
+from runner.grounding.word_lists import (
+    COMMON_CODES,
+    FILE_NAMES,
+    FOREIGN_PARTS,
+    FOREIGN_ROOTS,
+    HTTP_CODES,
+    PORTS,
+)
 
-Kind = Literal["path", "same", "lines", "named", "bare", "ticked", "number"]
+Kind = Literal["path", "same", "lines", "named", "bare", "ticked", "number", "foreign"]
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
 _begin_of = attrgetter("begin")
@@ -154,7 +162,11 @@ class _Scanner:
         kind = event.lastgroup or "lines"
         if event["path"]:
             path = self._path_of(event)
-            if path:
+            if self._is_foreign(event):
+                # Its lines are of no file here, and of none that stands above.
+                direct = self._direct(event) or self._phrase_behind(event.end())
+                yield Token("foreign", event.start(), direct.end() if direct else event.end())
+            elif path:
                 yield from self._placed(event, path)
             elif not self.strict and (named := NAMED.match(self.text, event.start())):
                 yield from self._named(named)
@@ -182,6 +194,15 @@ class _Scanner:
         if path in self.index.bare_names and path not in FILE_NAMES and not direct:
             return None
         return path
+
+    def _is_foreign(self, event: re.Match[str]) -> bool:
+        """A file of another tree: of an installation, or of a frame of a trace."""
+        path = event["path"]
+        if self.index.resolve(path.rstrip(".:")).resolution != "missing":
+            return False
+        if path.startswith(FOREIGN_ROOTS) or any(part in path for part in FOREIGN_PARTS):
+            return True
+        return bool(FRAME.search(self.text[max(0, event.start() - 200) : event.start()]))
 
     def _is_file(self, path: str, direct: re.Match[str]) -> bool:
         """False for a host and its port: `db.prod.rs:27017`."""

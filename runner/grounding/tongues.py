@@ -1,4 +1,4 @@
-"""Lines as other languages write them: `Zeile 150`, `第 58 行`, `58번째 줄` are `line 150`, `line 58`.
+"""Lines as other languages write them: of `Zeile 150`, `第 150 行`, `150번째 줄` makes `line 150`.
 
 What is read afterwards need know English alone. Only what stands beside a number is touched.
 """
@@ -20,7 +20,9 @@ _WORD = r"""
       | строк[а-я]{0,3} | стр\. )
     (?:\s(?:n[°º.]|nr\.?|número|numéro|№))?
 """
-_BEFORE = re.compile(rf"(?:{_WORD}|第|行(?=\s?\d)|줄|라인)[\s:：]{{0,2}}(?P<listed>{_NUMBERS})", re.X | re.I)
+_BEFORE = re.compile(
+    rf"(?:{_WORD}|第|行(?=\s?\d)|줄|라인)[\s:：]{{0,2}}(?P<listed>{_NUMBERS})", re.X | re.I
+)
 _BEHIND = re.compile(
     rf"""
     (?:第\s?)?(?P<listed>{_NUMBERS})(?:-?(?:й|я|ю|е|ой|ую|ю))?\s?

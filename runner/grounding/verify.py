@@ -31,7 +31,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from runner.grounding.binding import MOST_CANDIDATES
+from runner.grounding.binding import MOST_CANDIDATES, stem_of
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
 from runner.grounding.commit_files import PathIndex, Resolved
@@ -408,7 +408,7 @@ class _Verifier:
             # Keys have names of their own: only `Engine.run` and `Engine` claim to be the file's.
             is_own = symbol.isidentifier() and not symbol[0].isupper()
             return is_own or _begins_with_a_word_of(file, symbol.rpartition(".")[2])
-        if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == _stem(file.path):
+        if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == stem_of(file.path):
             return not file.places(symbol).definitions
         return False
 
@@ -485,8 +485,3 @@ def _begins_with_a_word_of(file: SourceFile, key: str) -> bool:
         return False
     beginnings = ("_".join(parts[:count]) for count in range(1, len(parts)))
     return any(file.places(beginning).words for beginning in beginnings)
-
-
-def _stem(path: str) -> str:
-    """`doctor.go` is spoken of as `doctor`: no symbol of the file, as the reader means it."""
-    return path.rpartition("/")[2].partition(".")[0]

@@ -91,7 +91,7 @@ def test_a_citation_of_a_use_is_grounded() -> None:
 
 
 def test_a_comment_and_a_string_are_no_uses() -> None:
-    text = "x = 1\n" * 30 + "# wanted\n'wanted'\n" + "x = 1\n" * 30 + "wanted()\n"
+    text = "x = 1\n" * 30 + "# wanted\n'is wanted'\n" + "x = 1\n" * 30 + "wanted()\n"
     citation = only("`wanted` (a.py:31)", MemoryFiles({"a.py": text}))
     # It is not grounded, and no invention: the word stands there.
     assert (citation.status, citation.resolution) == ("unresolved", "binding")
@@ -270,7 +270,10 @@ def test_no_citations_have_no_rate() -> None:
 
 def test_a_range_over_everything_holds_no_symbol_and_earns_no_recall() -> None:
     files = MemoryFiles({"a.py": "\n" * 1000 + "LIMIT = 1\n" + "\n" * 1000})
-    assert only("`LIMIT` (a.py:1-2000)", files).status == "hallucinated"
+    limit = only("`LIMIT` (a.py:1-2000)", files)
+    # It is there, and pointing at everything points at nothing.
+    assert (limit.status, limit.resolution) == ("unresolved", "binding")
+    assert only("`LIMIT` (a.py:1-900)", files).status == "hallucinated"
     must = [MustCite(path="a.py", line=1001)]
     assert must_cite_recall(ground("a.py:1-2000", files).citations, must) == (False,)
     assert must_cite_recall(
