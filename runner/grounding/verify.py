@@ -343,9 +343,10 @@ class _Verifier:
         if verified.status != "grounded" or verified.start is None or verified.end is None:
             return verified
         file = self._source(verified.path)
-        said = f"{verified.said} {verified.symbol or ''}"
-        judged = self.overlap.judge(file, said, (verified.start, verified.end))
-        return verified._replace(weak=judged.is_weak, weak_share=judged.weak_share)
+        lines = verified.start, verified.end
+        judged = self.overlap.judge(file, f"{verified.said} {verified.symbol or ''}", lines)
+        mute = self.overlap.is_mute(file, verified.said, lines)
+        return verified._replace(weak=judged.is_weak, weak_share=judged.weak_share, mute=mute)
 
     def _weight_of_unresolved(self, claim: Claim) -> float:
         """What it would weigh in the files it may mean, on average; 1 if there are none.

@@ -43,6 +43,8 @@ class Citation(Record):
     """Grounded, and the lines hold next to nothing of what is said of them."""
     weak_share: UnitInterval | None
     """Of the places of the file, those that would be weak too; None if too little is said."""
+    mute: bool = False
+    """Nothing is said of it but what stands there: an outline, or what a search printed."""
 
 
 class ShiftedRates(Record):
