@@ -23,6 +23,7 @@ from runner.grounding.patterns import ALIAS_DEFINED
 from runner.grounding.text_tokens import Piece, read_piece
 from runner.grounding.tongues import with_english_lines
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
+from runner.support.collecting import uncollected
 
 MOST_PIECES = 120_000
 """Of a document: paragraphs, list items, cells, lines of fences. What goes on after that is no
@@ -62,6 +63,11 @@ def extract(text: str, index: PathIndex) -> list[Mention]:
 
 def read_all(text: str, index: PathIndex) -> Extracted:
     """The same, and whether there may be more."""
+    with uncollected():
+        return _read_all(text, index)
+
+
+def _read_all(text: str, index: PathIndex) -> Extracted:
     parts = list(
         islice(_parts_of(_in_full(with_english_lines(text), index), index), MOST_PIECES + 1)
     )
@@ -92,8 +98,11 @@ def _bound(piece: Piece, above: Above, known: KnownLines, *, strict: bool = Fals
 def _in_full(text: str, index: PathIndex) -> str:
     """Short names that the text itself explains, as what they stand for: `RTAF = a/b.java`."""
     text = _with_notes(text)
-    names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
-    names |= {found["name"]: found["alias_of"] for found in _BEHIND_PATH.finditer(text)}
+    names: dict[str, str] = {}
+    if any(sign in text for sign in "=≙→"):
+        names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
+    if _SHORT_NAME.search(text):
+        names |= {found["name"]: found["alias_of"] for found in _BEHIND_PATH.finditer(text)}
     if _JSON_START.match(text):
         names |= aliases_of_json(text, index)
     names = {name: path for name, path in names.items() if index.resolve(path).path in index.paths}
@@ -121,6 +130,7 @@ _NOTE = re.compile(
     """,
     re.X | re.M,
 )
+_SHORT_NAME = re.compile(r"\w[`*_]{0,2}\s\([A-Z]{2,9}\)")
 _BEHIND_PATH = re.compile(
     r"(?P<alias_of>[\w./-]{3,200}\.\w{1,8})[`*_]{0,2}\s\((?P<name>[A-Z]{2,9})\)"
 )

@@ -45,6 +45,7 @@ from runner.grounding.word_lists import (
 )
 
 Kind = Literal["path", "same", "lines", "named", "bare", "ticked", "number", "foreign"]
+_MAY_CITE = re.compile(r"\d|[./\\]\w|" + "|".join(FILE_NAMES))
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
 _begin_of = attrgetter("begin")
@@ -100,13 +101,16 @@ def _unescaped(token: re.Match[str]) -> str:
 def read_piece(text: str, index: PathIndex, *, strict: bool = False) -> Piece:
     """What stands in a text. `strict`, for code: a path with its lines, and nothing else."""
     text = plainly(text)
+    # Most paragraphs of prose: no path has neither a dot nor a slash, and no line no digit.
+    if not _MAY_CITE.search(text):
+        return Piece(text, text, [], [])
     masked = MaskedText(text, index, lambda words: _lines_of(words, index))
     scanner = _Scanner(masked.text, masked.spans, index, strict=strict)
     found = [
         Token("path", cite.begin, cite.close, cite.path, tuple(cite.lines), cite.ref, cite.symbol)
         for cite in masked.cites
     ]
-    if not strict:
+    if not strict and ("ame" in text or "bid" in text):
         found += map(scanner.same_file, SAME_FILE.finditer(masked.text))
     tokens = list(scanner.tokens(sorted(found, key=_begin_of)))
     return Piece(text, masked.text, masked.spans, tokens)

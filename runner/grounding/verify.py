@@ -19,12 +19,10 @@ Decisions that the design (docs/citations.md) leaves open:
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
@@ -61,6 +59,7 @@ from runner.grounding.word_lists import BUILTINS, LITERALS
 from runner.protocols import Files
 from runner.records import Citation, GroundingSummary, Record, digest_of
 from runner.support.code_digest import definitions_digest
+from runner.support.collecting import uncollected
 
 __all__ = ["Grounding", "cited_files", "ground", "must_cite_recall", "step_citations"]
 
@@ -105,7 +104,7 @@ def ground(
     it follows from (commit, texts, roots, URLs and this package's own code).
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
-    with Cache(cache_dir) as kept, _uncollected():
+    with Cache(cache_dir) as kept, uncollected():
         if cache_dir is None:
             return _Verifier(files, roots, kept, repo_urls).verify(texts)
         parts = _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
@@ -115,19 +114,6 @@ def ground(
             grounding = _Verifier(files, roots, kept, repo_urls).verify(texts)
             kept.put(key, grounding.model_dump_json().encode())
     return grounding
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    # A reading makes a million small records that all live to its end. The collector would walk
-    # them again and again and free none: up to four tenths of the time of a long answer.
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _digest(*groups: Sequence[str]) -> str:
