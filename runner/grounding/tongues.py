@@ -20,8 +20,12 @@ _WORD = r"""
       | строк[а-я]{0,3} | стр\. )
     (?:\s(?:n[°º.]|nr\.?|número|numéro|№))?
 """
+_BETWEEN = (
+    r"(?:(?P<between>\b(?:entre|zwischen|между|fra|tra|tussen))\s(?:las\s|les\s|as\s|den\s)?)?"
+)
 _BEFORE = re.compile(
-    rf"(?:{_WORD}|第|行(?=\s?\d)|줄|라인)[\s:：]{{0,2}}(?P<listed>{_NUMBERS})", re.X | re.I
+    rf"{_BETWEEN}(?:{_WORD}|第|行(?=\s?\d)|줄|라인)[\s:：]{{0,2}}(?P<listed>{_NUMBERS})",
+    re.X | re.I,
 )
 _BEHIND = re.compile(
     rf"""
@@ -47,6 +51,7 @@ _OF = re.compile(
     """,
     re.X | re.I,
 )
+_CJK = "[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af]"
 _MARKS = str.maketrans({"（": " (", "）": ") ", "，": ", ", "、": ", ", "：": ": ", "。": ". "})
 _TO_ALONE, _AND_ALONE = re.compile(_TO), re.compile(_AND)
 
@@ -55,15 +60,19 @@ def with_english_lines(text: str) -> str:
     """The text, with `line` for each other language's word; the same if it has none."""
     if not any(stem in text for stem in _STEMS):
         return text
-    if "行" in text or "줄" in text or "행" in text or "라인" in text:
+    is_unspaced = any(sign in text for sign in ("行", "줄", "행", "라인"))
+    if is_unspaced:
         # Their words stand against a path without a blank, and `\w` takes both for one.
-        text = re.sub(r"(?<=[A-Za-z`)])(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])", " ", text)
-        text = text.translate(_MARKS)
+        text = re.sub(rf"(?<=[A-Za-z`)])(?={_CJK})", " ", text).translate(_MARKS)
+        text = re.sub(r"(?<=[在见於于从到和与及看と])(?=[\w./-]{1,200}\.\w)", " ", text)
     text = _BEHIND.sub(_line, _BEFORE.sub(_line, text))
+    if is_unspaced:
+        text = re.sub(rf"(?<={_CJK})(?=line\s\d)|(?<=\d)(?={_CJK})", " ", text)
     text = _TWICE.sub(r"lines \g<first>-\g<last>", text)
     return _OF.sub(r"\g<line> of ", _LEAD.sub(" at ", text))
 
 
 def _line(found: re.Match[str]) -> str:
-    listed = _AND_ALONE.sub(", ", _TO_ALONE.sub("-", found["listed"]))
+    is_between = "between" in found.re.groupindex and found["between"]
+    listed = _AND_ALONE.sub("-" if is_between else ", ", _TO_ALONE.sub("-", found["listed"]))
     return f"line {listed}"
