@@ -254,7 +254,7 @@ class Binder:
             best[key] = max(best.get(key, one), one, key=lambda scored: scored[0])
         ranked = sorted(best.values(), key=lambda scored: -scored[0])
         total, base, path, distance = ranked[0]
-        if total < _LEAST:
+        if base <= _SOMEWHERE and total < _LEAST:
             return None
         rivals = tuple(one[2] for one in ranked[1:4] if one[0] > total - _RIVAL)
         in_sentence = any(

@@ -276,8 +276,8 @@ ADJACENT = re.compile(
 OF = re.compile(
     r"""
     [`*_\"')\],]{0,4}\s*
-    (?: (?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}  # of the file `
-    | [(\[][`*_\"']{0,3} )                                                      # (`
+    (?: (?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*\"'(\[]{0,4}  # of the file `
+    | [(\[][`*\"']{0,3} )                                                      # (`
     """,
     re.X,
 )

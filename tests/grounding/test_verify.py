@@ -276,9 +276,10 @@ def test_a_range_over_everything_holds_no_symbol_and_earns_no_recall() -> None:
     assert only("`LIMIT` (a.py:1-900)", files).status == "hallucinated"
     must = [MustCite(path="a.py", line=1001)]
     assert must_cite_recall(ground("a.py:1-2000", files).citations, must) == (False,)
-    assert must_cite_recall(
-        ground(f"a.py:{1001 - WIDE_LINES + 1}-1001", files).citations, must
-    ) == (True,)
+    assert must_cite_recall(ground("a.py:960-1010", files).citations, must) == (1.0,)
+    # The more else a range points at, the less it shows.
+    widest = ground(f"a.py:{1001 - WIDE_LINES + 1}-1001", files).citations
+    assert must_cite_recall(widest, must) == (0.24,)
 
 
 def test_a_citation_past_the_end_earns_no_recall() -> None:
