@@ -173,14 +173,14 @@ COLON_TAIL = re.compile(rf":{_ITEM}\Z")
 
 _DRIVE = r"(?:[A-Za-z]:(?=[\\/]))?"  # C:\
 _SEGMENT = (
-    r"(?:[\w.@$+~%\-]{1,300}+"  # app.py, @scope, a+b
+    r"(?:[\w.@$+~%\-\u0300-\u036f\u2600-\u27bf\U0001f300-\U0001faff]{1,300}+"  # app.py, @x, a+b
     r"|\[{1,2}[\w.\-]{1,80}\]{1,2}"  # [id], [[...slug]]
     r"|\([\w.\-]{1,80}\)(?=/))"  # (auth)/
 )
 _PATH = (
     r"(?<![\w.@$+~%\-/\\\]])"
     # It holds a dot or a slash with a word behind it: most words are turned away here.
-    rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.]))"
+    rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.\U0001f300-\U0001faff]))"
     rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,9}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,9}}+){{0,60}}+"
 )
 _NAMES = "|".join(FILE_NAMES)

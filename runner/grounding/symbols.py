@@ -6,6 +6,7 @@ so that an outline need not list every word of a file.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -48,6 +49,13 @@ _MARKING = (
 )
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 _EMBEDDING = dotted(one.all_extensions for one in LANGUAGES.values() if one.embeds_in_body)
+
+
+def as_utf8(source: bytes) -> bytes:
+    """A UTF-16 source, which its first two bytes tell, as all others are."""
+    if source.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return source.decode("utf-16", "replace").encode()
+    return source
 
 
 class _LinesOfNames(NamedTuple):

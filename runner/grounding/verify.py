@@ -52,7 +52,7 @@ from runner.grounding.rates import (
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
 from runner.grounding.spelling import is_sign, parts_of
-from runner.grounding.symbols import SourceFile
+from runner.grounding.symbols import SourceFile, as_utf8
 from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.word_lists import BUILTINS, LITERALS
@@ -408,7 +408,7 @@ class _Verifier:
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:
-            source = self.files.read(path)
+            source = as_utf8(self.files.read(path))
             sha = self.files.blob_sha(path)
             self.sources[path] = SourceFile(
                 path,

@@ -481,7 +481,7 @@ def test_a_word_of_english_an_object_and_a_wide_range_accuse_nobody(text: str) -
     [
         "at java.base/java.lang.Thread.run(Thread.java:840)",
         "\tat org.acme.web.Servlet.service(Servlet.java:897)",
-        "```\n   4: core::panicking::panic\n    at /rustc/abc/library/core/src/panicking.rs:64:5\n```",
+        "```\n   4: core::panicking::panic\n    at /rustc/abc/library/core/src/p.rs:64:5\n```",
     ],
 )
 def test_a_frame_of_another_tree_is_no_citation(text: str) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import random
 import re
+import subprocess
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -548,3 +551,29 @@ def test_a_name_at_an_ambiguous_path_weighs_what_it_would_in_the_files_it_may_me
 @pytest.mark.parametrize("place", ["nowhere.py:3", "shop.py:9999"])
 def test_an_invented_path_or_line_weighs_in_full(place: str) -> None:
     assert only(f"see {place}", TWINS).weight == 1.0
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_files_of_odd_names_links_encodings_and_objects_are_read(
+    tmp_path: Path, object_format: str
+) -> None:
+    root = tmp_path / "odd"
+    identity = {"GIT_CONFIG_GLOBAL": "/dev/null", "HOME": str(tmp_path)}
+    commands = (
+        ("init", "-q", f"--object-format={object_format}", str(root)),
+        ("-C", str(root), "add", "-A"),
+        ("-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"),
+    )
+    subprocess.run(["git", *commands[0]], check=True, env={**os.environ, **identity})
+    (root / "real").mkdir()
+    for name in ("-dash.py", "😀.py", unicodedata.normalize("NFD", "é.py"), "real/r.py"):
+        (root / name).write_text("def made_here(): ...\n")
+    (root / "u.py").write_bytes("def made_here(): ...\n".encode("utf-16"))
+    (root / "linked").symlink_to("real")
+    for command in commands[1:]:
+        subprocess.run(["git", *command], check=True, env={**os.environ, **identity})
+    names = ("-dash.py", "😀.py", unicodedata.normalize("NFC", "é.py"), "linked/r.py", "u.py")
+    text = "\n\n".join(f"`made_here` ({name}:1)" for name in names)
+    with GitFiles(root, "HEAD") as files:
+        citations = ground(text, files).citations
+    assert [(c.symbol, c.status) for c in citations] == [("made_here", "grounded")] * len(names)
