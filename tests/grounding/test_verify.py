@@ -566,13 +566,13 @@ def test_files_of_odd_names_links_encodings_and_objects_are_read(
     )
     subprocess.run(["git", *commands[0]], check=True, env={**os.environ, **identity})
     (root / "real").mkdir()
-    for name in ("-dash.py", "😀.py", unicodedata.normalize("NFD", "é.py"), "real/r.py"):
+    for name in ("-dash.py", "real/😀.py", unicodedata.normalize("NFD", "é.py"), "real/r.py"):
         (root / name).write_text("def made_here(): ...\n")
     (root / "u.py").write_bytes("def made_here(): ...\n".encode("utf-16"))
     (root / "linked").symlink_to("real")
     for command in commands[1:]:
         subprocess.run(["git", *command], check=True, env={**os.environ, **identity})
-    names = ("-dash.py", "😀.py", unicodedata.normalize("NFC", "é.py"), "linked/r.py", "u.py")
+    names = ("-dash.py", "real/😀.py", unicodedata.normalize("NFC", "é.py"), "linked/r.py", "u.py")
     text = "\n\n".join(f"`made_here` ({name}:1)" for name in names)
     with GitFiles(root, "HEAD") as files:
         citations = ground(text, files).citations
