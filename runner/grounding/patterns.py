@@ -384,7 +384,6 @@ ROUND = re.compile(
     r"\d+00|\d?000|128|256|512|1024|2048|4096|8192|16384|32768|65535|65536|19[89]\d|20[0-3]\d"
 )
 """Numbers that are more often values, or years, than lines."""
-OF_SAME_FILE = re.compile(r"[`*_)]{0,2}\s(?:of|in)\s(?:the|that)\s(?:same\s)?file\b")
 QUALIFIED = re.compile(
     r"(?<![\w.:#])(?P<owner>[A-Z]\w{1,80}+)(?:::|[.\#])\w{1,80}+[!?]?(?:\(\))?"
     r"[`*_]{0,3}[\s:@(~]{0,4}\Z"
@@ -407,7 +406,6 @@ FUNCTION_WORD = re.compile(
     r"|near|inside|below|above|after|before|instead)\b"
 )
 """Behind a line that is no number of things."""
-NAMED_DIRECTLY = re.compile(r"`[^`\n]{2,60}`\s~?\Z")
 """Code before a bare number: "`run` 142"."""
 
 LEAD = re.compile(
