@@ -119,6 +119,7 @@ _FRAME = re.compile(r"[`\"]?,\sin\s(?P<name>[\w.<>]{1,100})[`]?[ \t]*(?=\n|\Z)")
 _OPENS = re.compile(r"[\s>*_`#•+-]{0,8}(?:\d{1,3}[.)]\s{1,3})?[*_`(]{0,4}\Z")
 """All that stands before the first word of a sentence or a list item."""
 _KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")  # the class Flask
+_ELLIPSIS = re.compile(r"(?:/[ ]?|…|\*|\.\.)_\Z")  # set_up/_down, *_handler: only part of a name
 _AFTER = re.compile(
     r"""
     [`*_\])]{0,4} [ \t]{0,2}              # `a.py:3`
@@ -243,7 +244,7 @@ def _last_word(text: str, at: int, named: _LastNamed) -> _LastNamed:
     """The last bare word behind what is named already that is a symbol; else that."""
     for word in _WORD.finditer(text, named.end, at):
         symbol = _symbol_of_word(word, after_kind=_follows_kind(word, named.low))
-        if symbol:
+        if symbol and not _is_partial(word, symbol):
             named = _LastNamed(symbol, named.low, *word.span())
     return named
 
@@ -265,6 +266,12 @@ def _is_marked_link(word: re.Match[str]) -> bool:
     if word["name"][-1:] not in ("!", "?"):
         return False
     return bool(_LINKS.search(word.string, max(0, word.start() - 12), word.start()))
+
+
+def _is_partial(word: re.Match[str], symbol: str) -> bool:
+    begin = word.start()
+    before = word.string[max(0, begin - 3) : begin]
+    return bool(_ELLIPSIS.search(before + symbol[:1]))
 
 
 def symbol_after(text: str, at: int, high: int, spans: list[CodeSpan]) -> Attached | None:

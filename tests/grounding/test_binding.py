@@ -491,3 +491,8 @@ def test_a_frame_of_another_tree_is_no_citation(text: str) -> None:
 @pytest.mark.parametrize("target", ["blob/main/src/x.py#L11", "../src/x.py#L11", "/src/x.py#L11"])
 def test_a_link_from_elsewhere_in_the_repository_resolves(target: str) -> None:
     assert only(f"[it]({target})", SHELF).status == "grounded"
+
+
+def test_a_part_of_a_name_behind_a_slash_is_no_name() -> None:
+    text = "In `src/x.py`: `f01` (line 1) / _debug_mode (line 31) / _error (line 41)."
+    assert [c.symbol for c in ground(text, SHELF).citations if c.start in (31, 41)] == [None, None]
