@@ -6,11 +6,12 @@ line there. Its scorers see the answer and what it cost. They see no tool call, 
 Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
 - precision: how much of what the citations say holds, beyond what random lines of the same files
-  would (`trust`, chance-corrected as Cohen's kappa is). In a step that cites more than
-  80 places, or six times as many as it asks for, it falls with the square: one can cite every line
-  of a file, and each of them exists;
+  would (`trust`, chance-corrected as Cohen's kappa is), times what a step leaves of it (`_share`):
+  it falls with the square past an allowance of places, of lines covered, and of places of which
+  nothing is said but what stands there. One can cite every line of a file, and each exists; ranges
+  that tile it hold whatever is asked for; its outline names every definition;
 - recall, if the scenario lists `must_cite`: the share of those places that a citation of that step
-  points at. Without it, one safe citation would score 1.0.
+  points at, less for a wide range. Without it, one safe citation would score 1.0.
 
 If nothing is listed, it is the precision. No citations score 0.
 
@@ -22,14 +23,14 @@ more than plain words at the right ones. No citations take nothing away: they mi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from runner.catalog.commit_lines import CommitLines
-from runner.grounding.pointing import spray_share
-from runner.grounding.rates import rate
+from runner.grounding.pointing import lines_share, mute_share, spray_share
+from runner.grounding.rates import covered_lines, rate
 from runner.grounding.verify import cited_files, ground, step_citations
 from runner.grounding.verify import must_cite_recall as recalled
 from runner.protocols import Files, Judge
@@ -53,6 +54,9 @@ from runner.scoring.score_parts import Part, weighted
 from runner.scoring.steps import must_find
 from runner.support.errors import NoVerdict
 
+MUTE_WEIGHT = 0.1
+"""At most, of a place that holds and of which nothing is said: eighty imports that nobody asked for
+would make a score of .9 of eight wrong lines."""
 UNTOLD_WEIGHT = 0.2
 """Of lines that exist, with neither a symbol nor words to tell whether they are the right ones. At
 none, 79 of them beside one true symbol would be a score of 1.0."""
@@ -164,9 +168,20 @@ def precision_of(evidence: Evidence) -> float | None:
     if held is None or not any(counts):
         return None
     kept = []
-    for count, step in zip(counts, evidence.scenario.steps, strict=True):
-        kept.append(count * spray_share(count, len(step.must_cite)))
+    for count, step, cited in zip(counts, evidence.scenario.steps, evidence.citations, strict=True):
+        share = _share(cited, len(step.must_cite))
+        kept.append(count * share)
     return held * math.fsum(kept) / sum(counts)
+
+
+def _share(citations: Sequence[Citation], asked_for: int) -> float:
+    """What is left of the worth of a step's places."""
+    mute = sum(citation.mute for citation in citations)
+    return (
+        spray_share(_places(citations), asked_for)
+        * lines_share(covered_lines(citations), asked_for)
+        * mute_share(mute, asked_for)
+    )
 
 
 def trust(citations: Iterable[Citation]) -> float | None:
@@ -212,6 +227,8 @@ def _test(citation: Citation) -> _Tested:
     weight = max(citation.weight, words, UNTOLD_WEIGHT)
     if citation.status != "grounded":
         return _Tested(weight, 1.0)
+    if citation.mute and not citation.weak:
+        return _Tested(min(weight, MUTE_WEIGHT), 0.0)
     if weight == UNTOLD_WEIGHT:
         return _Tested(weight, weight / 2, tells=False)
     if words > citation.weight:
@@ -219,19 +236,22 @@ def _test(citation: Citation) -> _Tested:
     return _Tested(weight, 0.0)
 
 
-def _places(citations: tuple[Citation, ...]) -> int:
+def _places(citations: Sequence[Citation]) -> int:
     # A file cited without a line points at no place: it can be neither right nor wrong.
     return sum(citation.start is not None for citation in citations)
 
 
 def must_cite_recall(evidence: Evidence) -> Score:
-    """Share of the `must_cite` places that a citation of the same step points at (±5 lines)."""
-    hits: list[bool] = []
+    """Share of the `must_cite` places that a citation of the same step points at, within 5 lines.
+
+    A wide range shows less of a place.
+    """
+    hits: list[float] = []
     for step, citations in zip(evidence.scenario.steps, evidence.citations, strict=True):
         hits += recalled(citations, step.must_cite)
     if not hits:
         return Unscored(reason="the scenario lists no must_cite places")
-    return Scored(value=sum(hits) / len(hits), detail=f"{sum(hits)} of {len(hits)} places")
+    return Scored(value=sum(hits) / len(hits), detail=f"{sum(hits):.3g} of {len(hits)} places")
 
 
 def _harmonic_mean(precision: float, recall: float) -> float:
