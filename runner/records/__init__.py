@@ -61,6 +61,8 @@ from runner.records.citations import (
     ShiftedRates,
     Status,
 )
+from runner.records.exact import ANSWER_FORM, ExactQuestion, ExactQuestions
+from runner.records.keys import ExactKey, ExactKind, KnownName, MustCite
 from runner.records.new_tokens import NewTokens
 from runner.records.record import (
     CommitSha,
@@ -80,7 +82,6 @@ from runner.records.scenarios import (
     Check,
     Criterion,
     Fact,
-    MustCite,
     Rubric,
     RubricStep,
     Scenario,
@@ -128,6 +129,7 @@ from runner.records.transcript import (
 )
 
 __all__ = [
+    "ANSWER_FORM",
     "BY_MANIFEST",
     "DEFAULT_AGENT",
     "MEASUREMENTS",
@@ -158,6 +160,10 @@ __all__ = [
     "Disagreement",
     "Effort",
     "Event",
+    "ExactKey",
+    "ExactKind",
+    "ExactQuestion",
+    "ExactQuestions",
     "Examination",
     "Fact",
     "FactStatus",
@@ -177,6 +183,7 @@ __all__ = [
     "Imported",
     "JudgeLock",
     "Judging",
+    "KnownName",
     "Limits",
     "Malformed",
     "McpCall",

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from runner.records import Standing, Unscored, is_self_check
 from runner.records.run_store import LoadedCell
 from runner.report.clusters import Clusters
-from runner.report.figures import bounds, rounded, values, whole_fairness
+from runner.report.figures import bounds, compared_score, key_f1, rounded, values
 from runner.report.records import ArmPair, Delta, Judgement, Layer, NoiseLayer, Variation
 from runner.report.view import ArmView, RunView, is_import, trial_of, verdicts
 from runner.scoring import statistics
@@ -89,8 +89,9 @@ class Comparisons:
         """A Delta if nothing can be paired."""
         if baseline is None:
             return NO_SHELL
-        theirs = values(baseline.usable, whole_fairness)
-        own = values(arm.usable, whole_fairness)
+        score_of = compared_score(arm.clusters)
+        theirs = values(baseline.usable, score_of)
+        own = values(arm.usable, score_of)
         shared = statistics.trial_differences(theirs, own)
         if not shared:
             return _not_scored(arm, baseline) or NO_PAIR
@@ -111,7 +112,9 @@ class Comparisons:
         if model not in self.view.language_models:
             return "not ranked"
         # A judge that cannot tell right from wrong would name a winner all the same.
-        return "screening" if self.standing == "screens" else ""
+        if self.standing == "ranks":
+            return ""
+        return "not ranked" if self.view.clusters.by_keys else "screening"
 
     @cached_property
     def _noise(self) -> Mapping[str, statistics.Repeatability | None]:
@@ -369,9 +372,11 @@ def _layer(layer: Layer, noise: statistics.Repeatability) -> NoiseLayer:
 
 
 def _fairness_noise(arms: Iterable[ArmView]) -> statistics.Repeatability | None:
+    arms = list(arms)
+    score_of = compared_score(arms[0].clusters) if arms else key_f1
     groups = []
     for cells in _duplicates(arms):
-        groups.append(list(values(cells, whole_fairness).values()))
+        groups.append(list(values(cells, score_of).values()))
     return statistics.repeatability(groups)
 
 
@@ -389,7 +394,7 @@ def _not_scored(arm: ArmView, baseline: ArmView) -> Delta | None:
     if not shared:
         return None
     for cell in shared:
-        score = whole_fairness(cell)
+        score = compared_score(arm.clusters)(cell)
         if isinstance(score, Unscored):
             return Delta(judgement="not_compared", says=f"{WITHOUT_SCORE} ({score.reason})")
     return Delta(judgement="not_compared", says=WITHOUT_SCORE)

@@ -61,7 +61,7 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     yield _bold(f"{report.mark}{clean(report.named)} · {clean(report.created_at)} · {models}")
     yield Text(report.question)
     yield _bold(tables.answer(report))
-    for table in tables.of_run(report):
+    for table in tables.of_run(report, each=False):
         yield Text("")
         yield _heading(report, table.title)
         yield from _table(table, width)

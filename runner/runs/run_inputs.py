@@ -11,11 +11,12 @@ from runner.agents.models.model_settings import ModelSettings
 from runner.agents.packaged.program import PreparedProgram
 from runner.agents.spending import Spending
 from runner.records import Limits, RepoPin, Scenario, ServerSpec
+from runner.records.arms import NO_TOOLS_ARM
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedArm:
-    """The server of an arm, installed and pinned. `spec` is None for `shell`."""
+    """The server of an arm, installed and pinned. `spec` is None for `shell` and `none`."""
 
     name: str
     """The server's, or that of a twin or a liar of it (`ArmServer`)."""
@@ -26,6 +27,10 @@ class PreparedArm:
     """Of its definition and its locks."""
     moved_lines: int = 0
     """Added to every line number in its results before the model sees them."""
+
+    @property
+    def has_tools(self) -> bool:
+        return self.name != NO_TOOLS_ARM
 
     @property
     def shown_name(self) -> str:

@@ -23,8 +23,8 @@ more than plain words at the right ones. No citations take nothing away: they mi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,8 +48,10 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.efficiency import efficiency
+from runner.scoring.judges.exact_judge import Exact
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.score_parts import Part, weighted
+from runner.scoring.steps import must_find
 from runner.support.errors import NoVerdict
 
 MUTE_WEIGHT = 0.1
@@ -84,6 +86,8 @@ class Evidence:
     cited: tuple[Citation, ...]
     """Of the whole answer, each citation once."""
     verdict: Verdict | Unscored
+    is_keyed: bool = False
+    """Its steps have a key: quality is F1 over places."""
 
 
 # --- the parts ------------------------------------------------------------------------------
@@ -97,11 +101,19 @@ def _quality(evidence: Evidence) -> Score:
     verdict = evidence.verdict
     if isinstance(verdict, Unscored):
         return verdict
+    if evidence.is_keyed:
+        # What it cites is its answer: charged again for places that fail, it would pay twice.
+        return Scored(value=verdict.quality, detail=_by_key(verdict))
     judged = f"judged by {verdict.judge}"
     held = places_held(evidence)
     if held < 1:
         judged = f"{verdict.quality:.2f} {judged}, times {held:.2f}: many of its places fail"
     return Scored(value=verdict.quality * held, detail=judged)
+
+
+def _by_key(verdict: Verdict) -> str:
+    reasons = [it.reason for step in verdict.steps for it in step.criteria.values()]
+    return ", ".join(reasons)
 
 
 def _efficiency(evidence: Evidence) -> Score:
@@ -111,6 +123,8 @@ def _efficiency(evidence: Evidence) -> Score:
 def citation_grounding(evidence: Evidence) -> Score:
     """F1 of spray-aware precision and must-cite recall; see the module's docstring."""
     precision = precision_of(evidence)
+    if precision is None and _owes_no_citation(evidence):
+        return _quality(evidence)
     if precision is None:
         return Scored(value=0.0, detail="no citations")
     recall = must_cite_recall(evidence)
@@ -120,6 +134,11 @@ def citation_grounding(evidence: Evidence) -> Score:
         value=_harmonic_mean(precision, recall.value),
         detail=f"precision {precision:.2f}, recall {recall.value:.2f}",
     )
+
+
+def _owes_no_citation(evidence: Evidence) -> bool:
+    """There is none, and it says no more than that."""
+    return evidence.is_keyed and not any(step.must_cite for step in evidence.scenario.steps)
 
 
 FairnessScorer = Callable[[Evidence], Score]
@@ -261,18 +280,27 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
     """
     texts = [step.text for step in answer.steps]
     whole = ground(texts, files, cache_dir=cache_dir)
+    citations = step_citations(whole)
+    if rubric.is_keyed:
+        # Whoever judges the run: a key is the whole answer, and nobody has to be asked.
+        verdict: Verdict | Unscored = Exact().verdict(
+            rubric, answer.steps, must_find(scenario), citations
+        )
+    else:
+        verdict = _judged(judge, scenario, rubric, answer, files)
     evidence = Evidence(
         scenario=scenario,
         answer=answer,
         effort=effort,
-        citations=step_citations(whole),
+        citations=citations,
         cited=whole.citations,
         files_cited=cited_files(whole),
-        verdict=_judged(judge, scenario, rubric, answer, files),
+        verdict=verdict,
+        is_keyed=rubric.is_keyed,
     )
     parts = {name: part.score(evidence) for name, part in FAIRNESS.items()}
     return Fairness(
-        score=weighted(parts, FAIRNESS),
+        score=_sum(parts, evidence),
         parts=parts,
         must_cite_recall=must_cite_recall(evidence),
         grounding=whole.summary,
@@ -280,6 +308,16 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         verdict=evidence.verdict if isinstance(evidence.verdict, Verdict) else None,
         effort=effort,
     )
+
+
+def _sum(parts: Mapping[str, Score], evidence: Evidence) -> Score:
+    """Of a question with a key the parts that it has: it asks for no keyword."""
+    if not evidence.is_keyed:
+        return weighted(parts, FAIRNESS)
+    kept = {name: score for name, score in parts.items() if name != "keyword_coverage"}
+    whole = math.fsum(FAIRNESS[name].weight for name in kept)
+    scaled = {name: replace(FAIRNESS[name], weight=FAIRNESS[name].weight / whole) for name in kept}
+    return weighted(kept, scaled)
 
 
 def _has_facts(step: RubricStep) -> bool:
@@ -294,8 +332,7 @@ def _judged(
     if scenario.unreviewed and not all(map(_has_facts, rubric.steps)):
         return Unscored(reason="the rubric is unreviewed: it has criteria without facts")
     try:
-        must_find = [step.must_cite for step in scenario.steps]
-        return judge.judge(rubric, answer.steps, must_find, CommitLines(lambda: files))
+        return judge.judge(rubric, answer.steps, must_find(scenario), CommitLines(lambda: files))
     except NoVerdict as error:
         # Raised on, a judge out of reach would cost the cell its other scores as well.
         return Unscored(reason=f"no verdict: {error.what}")

@@ -30,7 +30,7 @@ from runner.sandbox.cell_layout import (
     SERVER_USER,
 )
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
-from runner.sandbox.volume_host import MARKER
+from runner.sandbox.volume_host import MARKER, UNPACKED
 from runner.servers.definition_rules import (
     LOCK_FILES,
     PLACEHOLDERS,
@@ -65,7 +65,7 @@ class InstallDefinition(Protocol):
     @property
     def python(self) -> Python: ...
     @property
-    def files(self) -> dict[str, str]: ...
+    def files(self) -> Mapping[str, str]: ...
 
 
 class Installable(Protocol):
@@ -117,6 +117,8 @@ def volume_name(
     recipe on different days would else install the same packages twice.
     """
     inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
+    if unpacked := _text(server.folder / UNPACKED):
+        inputs[UNPACKED] = unpacked
     inputs["files"] = fill_placeholders(server.spec.files, places)
     inputs["python"] = server.spec.python
     inputs["base"] = base_recipe
@@ -241,7 +243,7 @@ def _job_files(server: Installable, base: BaseImage, places: Placeholders) -> di
         "build/python.txt": PYTHONS[server.spec.python].encode(),
         "build/backends.txt": base.backends.encode(),
     }
-    for name in LOCK_FILES:
+    for name in (*LOCK_FILES, UNPACKED):
         text = _text(server.folder / name)
         if text is not None:
             files[f"build/{name}"] = text.encode()

@@ -66,7 +66,7 @@ def test_questions_about_one_repository_are_one_cluster() -> None:
 def test_twelve_groups_of_questions_speak_of_their_repository_and_no_other() -> None:
     report = report_of(run_of({"x": GAINS + GAINS}), repository=ONE)
     delta = arm(report, "x").delta
-    assert delta.says == "higher than shell on this repository"
+    assert delta.says == "higher than shell on flask"
     assert (delta.clusters, delta.cluster) == (14, "question")
     assert any("Anything about other repositories: 1 were" in one for one in report.not_concluded)
 

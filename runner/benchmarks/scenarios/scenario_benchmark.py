@@ -62,7 +62,10 @@ class ScenarioBenchmark(ScenarioEvidence):
 
 
 def _is_planned(prepared: PreparedRun, scenario: str, server: str) -> bool:
-    """False too for a shell that would stand alone, though servers were asked for."""
+    """False too for a shell that would stand alone, though servers were asked for.
+
+    And for an arm without tools: beside nobody it says nothing.
+    """
     others = [name for name, arm in prepared.arms.items() if arm.spec is not None]
     if prepared.arms[server].spec is None and others:
         # It would be compared with nobody, and its cell would be paid for.

@@ -131,7 +131,8 @@ async def _mounted_server(
 async def _wait_until_ready(attempt: Attempt, session: ServerSession, spec: ServerSpec) -> None:
     started = time.monotonic()
     try:
-        await require_canary(session, spec, attempt.scenario.scenario.repository.label)
+        scenario = attempt.scenario.scenario
+        await require_canary(session, spec, scenario.repository.label, scenario.known)
     finally:
         attempt.measured.canary_sec = time.monotonic() - started
 
@@ -153,10 +154,11 @@ async def _converse(
     mounted = _mounted(attempt.arm, session)
     if attempt.prepared.program is not None:
         return await _packaged(attempt, attempt.prepared.program, model, container, mounted).run()
+    limits, has_shell = attempt.prepared.limits, attempt.arm.has_tools
     agent = AGENTS[attempt.prepared.agent](
         model=model,
         scenario=attempt.scenario.scenario,
-        toolbox=Toolbox(container, attempt.prepared.limits, mounted),
+        toolbox=Toolbox(container, limits, mounted, has_shell=has_shell),
         record=attempt.writer.write,
         totals=attempt.measured.totals,
         system=told(attempt.prepared),

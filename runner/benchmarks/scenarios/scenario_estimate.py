@@ -17,6 +17,8 @@ from runner.agents.models import is_language_model, kind_name
 from runner.agents.spending import Spending
 from runner.benchmarks.estimate import Amounts, Estimate, ModelEstimate
 from runner.benchmarks.scenarios.scenario_power import (
+    ASSUMED,
+    ASSUMED_IN_F1,
     Differences,
     PlannedRun,
     Power,
@@ -31,12 +33,14 @@ from runner.records import (
     Effort,
     Price,
     Scenario,
+    ServerSpec,
     is_candidate,
     server_of,
 )
+from runner.records.arms import NO_TOOLS_ARM
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report.clusters import Clusters, Topic, topics_of
-from runner.report.figures import values, whole_fairness
+from runner.report.figures import key_f1, values, whole_fairness
 from runner.scoring import statistics
 from runner.support.errors import FairtrialError
 
@@ -97,10 +101,14 @@ class PlannedPairs:
         """Server -> its scenarios."""
         found: dict[str, list[str]] = {}
         for server, (name, scenario) in product(self.servers, self.scenarios.items()):
-            spec = pick(self.catalog.servers, server_of(server), "server").spec
-            if can_be_measured(spec, scenario):
+            if can_be_measured(self._spec(server), scenario):
                 found.setdefault(server, []).append(name)
         return found
+
+    def _spec(self, arm: str) -> ServerSpec | None:
+        if arm == NO_TOOLS_ARM:
+            return None
+        return pick(self.catalog.servers, server_of(arm), "server").spec
 
     @property
     def compared(self) -> dict[str, Scenario]:
@@ -171,10 +179,19 @@ def _power(
         usd=_usd(asked, models),
         usd_is_likely=all(model.likely for model in models),
     )
+    by_keys = planned.clusters.by_keys
     arms: list[Differences] = []
     for run, model in product(earlier, asked.models):
-        arms += _differences(run, model, asked.agent, topics)
-    return power_of(planned, spread_of(arms), asked.detect)
+        if _is_by_keys(run, topics) == by_keys:
+            arms += _differences(run, model, asked.agent, topics)
+    spread = spread_of(arms, ASSUMED_IN_F1 if by_keys else ASSUMED)
+    return power_of(planned, spread, asked.detect)
+
+
+def _is_by_keys(run: LoadedRun, topics: Mapping[str, Topic]) -> bool:
+    """F1 varies otherwise than fairness does."""
+    known = [topics.get(cell.cell.scenario) for cell in run.cells]
+    return all(topic is not None and topic.asks is not None for topic in known)
 
 
 def _usd(asked: EstimateRequest, models: Sequence[ModelEstimate]) -> float | None:
@@ -302,11 +319,12 @@ def _differences(
     if not is_language_model(kind_name(model)):
         return
     cells = [cell for cell in run.cells if _is_of(cell, model, agent)]
+    score_of = key_f1 if _is_by_keys(run, topics) else whole_fairness
     repositories = {cell.cell.scenario: _repository(cell, topics) for cell in cells}
     fairness = {}
     for arm in dict.fromkeys(cell.cell.server for cell in cells):
         own = [cell for cell in cells if cell.cell.server == arm]
-        fairness[arm] = values(own, whole_fairness)
+        fairness[arm] = values(own, score_of)
     shell = fairness.pop(SHELL, {})
     for figures in fairness.values():
         found: dict[tuple[str, str], list[float]] = {}

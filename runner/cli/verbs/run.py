@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from runner.cli import ending, opening, options, running, shapes
+from runner.cli import ending, exact_run, opening, options, running, shapes
 
 
 class Verb(options.RunRequest):
     LAST = (
-        "models agent turns spending judge trials study detect executor name json full jobs "
+        "exact models agent turns spending judge trials study detect executor name json full jobs "
         "shard gate"
     )
     scenarios: tuple[str, ...] = options.repeatable(
@@ -19,13 +19,16 @@ class Verb(options.RunRequest):
     servers: tuple[str, ...] = options.repeatable(
         "--server",
         "; `shell` is always an arm (default: the project's, else all). To check the run itself: "
-        "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20",
+        "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20, and "
+        "`none` no tool at all: what the model knows by heart",
     )
+    exact: exact_run.ExactChoice = options.group(exact_run.ExactChoice)
     trials: options.Trials = options.said(
         "--trials N",
-        "cells of each kind (default: 2); fixed before, and there is no rule that stops a run "
-        "when its figures please: looking until they do finds differences that are not there",
-        2,
+        "cells of each kind (default: 2, and 1 with --exact); fixed before, and there is no rule "
+        "that stops a run when its figures please: looking until they do finds differences that "
+        "are not there",
+        0,
     )
     detect: options.Share = options.said(
         "--detect F",
@@ -36,19 +39,28 @@ class Verb(options.RunRequest):
 
 
 def run(request: Verb) -> int:
+    arms = tuple(filter(None, request.exact.arms.split(",")))
+    trials = request.trials or (1 if request.exact.exact else 2)
+    request = replace(request, servers=(*request.servers, *arms), trials=trials)
+    checkout, runs = opening.open_checkout(request.root), None
     judge = opening.asked_judge(request.judge.judging, request.spending)
-    return running.run(request, subject_of(request, opening.open_checkout(request.root), judge))
+    if request.exact.exact:
+        found = exact_run.questions_for(request.exact, request.scenarios, checkout)
+        request = replace(request, scenarios=found.names)
+        checkout, runs = found.checkout, found.runs
+    return running.run(request, subject_of(request, checkout, judge), runs)
 
 
 def subject_of(
     request: Verb, checkout: shapes.Checkout, judge: shapes.AskedJudge
 ) -> ScenarioSubject:
     """Raises FairtrialError for a scenario or server that there is not."""
+    scenarios = checkout.choose_scenarios(request.scenarios)
     return ScenarioSubject(
         request=request,
         checkout=checkout,
-        asked=judge,
-        scenarios=checkout.choose_scenarios(request.scenarios),
+        asked=exact_run.judged_by_keys(checkout, judge, scenarios),
+        scenarios=scenarios,
         servers=checkout.choose_servers(request.servers),
     )
 

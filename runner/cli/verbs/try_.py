@@ -51,6 +51,7 @@ class Verb(RunRequest):
         "--scenario NAME", "to measure with (default: one that ships)"
     )
     repo: str = said("--repo PATH_OR_URL", "ask about this instead")
+    questions: int = said("--questions N", "that are made of --repo (default)", 20)
     commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)")
     dirty: bool = said("--dirty", "take --repo's files as they are")
     save: Path | None = said("--save [DIR]", "keep the server in a project", const=".")
@@ -84,8 +85,9 @@ def run(request: Verb) -> int:
         output.show(card_text(tried.card))
         return output.OK
     own, runs = checkout.over(tried.folder), tried.folder / "runs"
-    name = request.name or starting.run_name(own, tried, request.models, request.trials)
-    arms = {"scenarios": (tried.scenario,), "servers": (tried.server,)}
+    asks = request.scenarios or starting.questions_of(own, tried.scenario)
+    name = request.name or starting.run_name(own, tried, asks, request.models, request.trials)
+    arms = {"scenarios": asks, "servers": (tried.server,)}
     whole = taken(run_verb.Verb, request, **arms, name=name, gate="prefer")
     for remark in _preflight(whole, own, runs, tried):
         output.tell(f"  {remark}")
@@ -107,7 +109,7 @@ def _preflight(
     output.tell("4/6 one question to the shell and to the server, by the offline navigator")
     shutil.rmtree(runs / "preflight", ignore_errors=True)
     store = RunStore(runs / "preflight")
-    arms = prepare.prepare(checkout, whole.scenarios, ("shell", *whole.servers))
+    arms = prepare.prepare(checkout, whole.scenarios[:1], ("shell", *whole.servers))
     prepared = preflight.one_question(arms)
     first = replace(whole, trials=1, study=StudyOptions())
     with store.lock():

@@ -23,7 +23,7 @@ from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMes
 from runner.records import digest_of
 from runner.support.token_estimate import estimated_tokens
 
-VERSION = 13
+VERSION = 15
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 MOST_NAMES = 5
 """Names of a prompt that are looked up."""
@@ -74,7 +74,7 @@ class Offline:
         given = estimated_tokens(shown_chars)
         cached = min(given, self._given_tokens)
         self._given_tokens = given
-        turn = self._answer_or_call(search)
+        turn = self._answer_or_call(search) if tools else _without_tools()
         return replace(turn, input_tokens=given - cached, cache_read_tokens=cached)
 
     def write_artifacts(self, folder: Path) -> None:
@@ -103,6 +103,19 @@ class Offline:
         call = Call(id=f"call_{self._ids}", tool=lookup.tool, arguments=lookup.arguments)
         self._made[call.id] = lookup
         return call
+
+
+def _without_tools() -> Turn:
+    """It knows nothing by heart."""
+    text = "I have no tool to look with, and say nothing that I have not seen."
+    return Turn(
+        text=text,
+        calls=(),
+        stop="end",
+        input_tokens=0,
+        output_tokens=estimated_tokens(len(text)),
+        estimated=True,
+    )
 
 
 def _call_chars(call: Call) -> int:

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from runner.records import ANSWER_FORM
+
 COMMON = frozenset(
     (
         "the and for with from that this what which when where into your you are not every each "
@@ -22,6 +24,7 @@ COMMON = frozenset(
 )
 """Words that prompts and code are made of: a search for one finds everything."""
 _QUOTED = re.compile(r"`([^`\n]{2,80})`")
+_PLACE = re.compile(r"\S+:\d+")  # `src/app.py:12`
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _SHAPED = re.compile(
     r"""
@@ -44,7 +47,8 @@ def names_in(prompt: str) -> list[str]:
     only if there are too few of those.
     """
     names = _names_of_code(prompt)
-    if len(names) > 1:
+    # Where places alone are asked for, the form's own words name nothing of the repository.
+    if len(names) > 1 or (names and ANSWER_FORM in prompt):
         return names
     return list(dict.fromkeys(names + _telling_words(prompt)))
 
@@ -56,7 +60,11 @@ def words_in(prompt: str, names: Iterable[str]) -> frozenset[str]:
 
 def _names_of_code(prompt: str) -> list[str]:
     names: list[str] = []
+    asks_for_places = ANSWER_FORM in prompt
+    prompt = prompt.replace(ANSWER_FORM, "")
     for quoted in _QUOTED.findall(prompt):
+        if asks_for_places and _PLACE.fullmatch(quoted):
+            continue
         # `Flask.wsgi_app` is about wsgi_app first.
         names += reversed(_WORD.findall(quoted))
     return uncommon(names + _SHAPED.findall(prompt))

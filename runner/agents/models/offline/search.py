@@ -20,6 +20,7 @@ from runner.agents.models.offline.prompt_names import uncommon
 from runner.agents.models.offline.server_side import ServerSide, is_refused
 from runner.agents.models.offline.uses import ROLES
 from runner.protocols import Result
+from runner.records import ANSWER_FORM
 from runner.servers.example_arguments import language_of_path
 
 TURNS = 7
@@ -81,6 +82,11 @@ class Search:
     """The server's uses that are explored in this step."""
     reads: int = 0
 
+    @property
+    def asks_for_places(self) -> bool:
+        """And for nothing else, in so many words."""
+        return ANSWER_FORM in self.prompt
+
     def begin(self) -> None:
         self._explore(AT_FIRST)
         for name in self.names:
@@ -110,7 +116,9 @@ class Search:
         self._explore(EXPLORED)
         for name in [*self.names, *self.trail]:
             self._read_or_search(name)
-        for name in self._called()[: FOLLOWED - len(self.trail)]:
+        # Where places alone are asked for, nobody asks what its body calls.
+        followed = 0 if self.asks_for_places else FOLLOWED - len(self.trail)
+        for name in self._called()[:followed]:
             self.trail.append(name)
             self._look_up(name)
 
@@ -135,10 +143,10 @@ class Search:
         else:
             self._ask_shell(name)
         # In both arms: the server's arm would be spared work that the shell's is charged for.
-        if self._is_about_tests():
+        if self.is_about_tests():
             self._push(grep_tests(name))
 
-    def _is_about_tests(self) -> bool:
+    def is_about_tests(self) -> bool:
         return _ABOUT_TESTS.search(self.prompt.lower()) is not None
 
     def _server_lookups(self, name: str) -> list[Lookup]:
