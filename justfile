@@ -30,6 +30,10 @@ test *ARGS:
 test-llm *ARGS:
     @{{ python }} -m tests.llm "$@"
 
+# Opt-in: Claude Code in a real cell; npm fetches it here, under its own licence
+test-agents *ARGS:
+    @{{ python }} -m pytest tests/real_agents/claude_code_cells.py "$@"
+
 # Prove every scenario, rubric and server definition
 check *ARGS:
     @{{ fairtrial }} check "$@"

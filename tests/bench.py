@@ -39,6 +39,7 @@ from runner.sandbox.session import open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers.definition_rules import launch
+from tests.bench_agents import bridge_sec
 from tests.bench_grounding import GroundingSize
 from tests.bench_grounding import figures as grounding_figures
 from tests.bench_servers import HostileSize
@@ -344,6 +345,16 @@ def round_trip(checkout: Checkout, size: Size) -> Figure:
 # --- the command --------------------------------------------------------------------------------
 
 
+def bridge_cost(client: docker.DockerClient, image: str) -> Figure:
+    bridged_sec, direct_sec = bridge_sec(client, image)
+    return Figure(
+        name="ms that the bridge adds to an agent's request",
+        value=(bridged_sec - direct_sec) * 1e3,
+        bound=5,
+        detail=f"{bridged_sec * 1e3:.1f} ms, {direct_sec * 1e3:.1f} ms from this machine",
+    )
+
+
 def help_cost(size: Size) -> Figure:
     floor_sec = least_child_cpu_sec([sys.executable, "-c", "pass"], size.starts)
     help_sec = least_child_cpu_sec([COMMAND, "--help"], size.starts)
@@ -433,6 +444,7 @@ def measured(checkout: Checkout, size: Size) -> Iterator[Figure]:
     """Every figure, as soon as it is known."""
     yield from cell_cost(checkout.engine, checkout.base_image, size)
     yield round_trip(checkout, size)
+    yield bridge_cost(checkout.engine, checkout.base_image)
     yield help_cost(size)
     yield from hostile_cost(checkout.engine, checkout.base_image, size)
     of_others = chain(

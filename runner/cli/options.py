@@ -344,7 +344,8 @@ class RunRequest(Request):
     agent: str = said(
         "--agent NAME",
         "how it calls tools: tool_calling, react or json_actions "
-        "(default: tool_calling, and json_actions for local weights)",
+        "(default: tool_calling, and json_actions for local weights); or a program that people "
+        "use, in the cell: claude-code, codex or opencode",
     )
     """A name in AGENTS; empty for the models' own."""
     turns: Turns = group(Turns)

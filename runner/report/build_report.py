@@ -129,10 +129,11 @@ def build_report(
         since=since,
         standing=standing,
         language_model=view.models == view.language_models,
-        question=_question(_servers(view), standing),
+        question=_question(_servers(view), standing, _agents(view)),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
+        agents=_agents(view),
         language_models=view.language_models,
         judges=_judges(view),
         scenarios=view.scenarios,
@@ -211,15 +212,22 @@ def _servers(view: RunView) -> tuple[str, ...]:
     return unique(server_of(arm) for arm in view.servers if arm != SHELL)
 
 
-def _question(servers: Sequence[str], standing: Standing) -> str:
+def _agents(view: RunView) -> tuple[str, ...]:
+    """Those that are programs, as the provider met them."""
+    programs = [it.program for it in fingerprints(view.cells) if it.program]
+    return unique(program.title for program in programs)
+
+
+def _question(servers: Sequence[str], standing: Standing, agents: Sequence[str]) -> str:
+    agent = " or ".join(agents) or "the agent"
     if not servers:
-        return "How well does the agent answer with a shell alone?"
+        return f"How well does {agent} answer with a shell alone?"
     *others, last = servers
     listed = f"{', '.join(others)} or {last}" if others else last
     if standing == "screens":
-        return f"What does the agent answer with {listed} attached, and what does it cost?"
+        return f"What does {agent} answer with {listed} attached, and what does it cost?"
     return (
-        f"Does attaching {listed} make the agent's answers better than a shell alone does, "
+        f"Does attaching {listed} make {agent}'s answers better than a shell alone does, "
         "or does it only burn tokens?"
     )
 

@@ -478,6 +478,8 @@ class Report(Record):
     run: str
     created_at: str
     models: tuple[str, ...]
+    agents: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
+    """Those that are programs, with their versions; empty of one of ours, which has no page."""
     language_models: tuple[str, ...]
     """Of `models`, by what answered, whatever it was called."""
     judges: tuple[str, ...]
@@ -509,6 +511,11 @@ class Report(Record):
     repeat: Repeat
     prices: PriceList | None = None
     """Of the run's models that have one, as they were when the run began."""
+
+    @property
+    def named(self) -> str:
+        """The run, and which program answered."""
+        return " · ".join([self.run, *self.agents])
 
     @property
     def rescored(self) -> str:

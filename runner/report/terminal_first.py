@@ -69,7 +69,7 @@ class _Screen:
         the question too.
         """
         report = self.report
-        yield from self._lines(f"{_mark(report)}{clean(report.run)}", "bold")
+        yield from self._lines(f"{_mark(report)}{clean(report.named)}", "bold")
         for notice in _notices(report, unmarked=shorter > 1):
             yield from self._lines(notice, "bold yellow", whole=not shorter)
         yield from self._lines(report.question, whole=shorter < SHORTEST_HEAD)

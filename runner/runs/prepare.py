@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from itertools import product
 
+from runner.agents.packaged.program import PreparedProgram, ensure_program, is_packaged, read_agent
 from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import harness_digest
@@ -24,7 +25,12 @@ from runner.support.errors import FairtrialError
 BENCHMARK = "scenarios"
 
 
-def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
+def prepare(
+    checkout: Checkout,
+    scenarios: Sequence[str],
+    servers: Sequence[str],
+    agent: str = DEFAULT_AGENT,
+) -> PreparedRun:
     """Every image and volume the cells stand on; what is there is checked, not built again."""
     # A killed preparation's builders would go on filling what is filled anew here.
     sweep(checkout.engine)
@@ -39,11 +45,24 @@ def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]
         kernel=facts.kernel,
         machine=facts.machine,
         harness=harness_digest(),
-        agent=DEFAULT_AGENT,
+        agent=agent,
+        program=_prepare_program(checkout, agent),
         benchmark=BENCHMARK,
         limits=checkout.limits,
         scenarios=prepared_scenarios,
         arms=arms,
+    )
+
+
+def _prepare_program(checkout: Checkout, agent: str) -> PreparedProgram | None:
+    if not is_packaged(agent):
+        return None
+    return ensure_program(
+        checkout.engine,
+        read_agent(checkout.root, agent),
+        checkout.base,
+        checkout.builder_env,
+        checkout.log,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from runner.agents.models.model_settings import ModelSettings
+from runner.agents.packaged.program import PreparedProgram
 from runner.agents.spending import Spending
 from runner.records import Limits, RepoPin, Scenario, ServerSpec
 
@@ -56,12 +57,14 @@ class PreparedRun:
     harness: str
     """Digest of how the harness treats a cell."""
     agent: str
-    """A name in AGENTS."""
+    """A name in AGENTS or in PACKAGED."""
     benchmark: str
     """A name in BENCHMARKS."""
     limits: Limits
     arms: dict[str, PreparedArm]
     scenarios: dict[str, PreparedScenario]
+    program: PreparedProgram | None = None
+    """Of an agent in PACKAGED; None for one of ours."""
     machine: str = ""
     """Which machine the engine is on, as a digest."""
     spending: Spending = field(default_factory=Spending)

@@ -12,6 +12,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── SpendingCap             1   the run may spend no more: it ends        -> outcome cancelled
 ├── OutOfMemory             1   the agent took the cell's memory      -> outcome out_of_memory
 │   └── NotReadyError       1   it lives, and cannot work here yet    -> outcome server_not_ready
+├── NotTreatedError         1   an agent was not offered its server  -> outcome agent_not_treated
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 │   └── ProviderRefused     1   and every further cell would fail alike: the run ends
 └── GateError                   the gate does not let a result pass
@@ -170,6 +171,10 @@ class OutOfMemory(FairtrialError):  # noqa: N818 - the name is the outcome's
 
 class NotReadyError(ServerError):
     pass
+
+
+class NotTreatedError(FairtrialError):
+    """What was asked of the model is not what the arm is: its cell measures something else."""
 
 
 class ProviderError(FairtrialError):

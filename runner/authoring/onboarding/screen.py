@@ -31,7 +31,8 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
     # The mark says that it screens, on the line of the run.
     notices = [it for it in report.notices if not it.startswith("SCREENING")]
     lines = [line for notice in notices[:most] for line in _wrapped(notice)]
-    lines.append(f"{report.mark}{tried.server} on {', '.join(report.scenarios)}")
+    tried_on = f"{tried.server} on {', '.join(report.scenarios)}"
+    lines.append(report.mark + " · ".join([tried_on, *report.agents]))
     lines += _wrapped(tables.answer(report))
     lines += ["", *_rows(report, use), ""]
     for arm in report.arms:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from runner.agents.models import open_model
+from runner.agents.models import kind_and_argument, open_model
+from runner.agents.packaged import PACKAGED
+from runner.agents.packaged.packaged_agent import program_settings
 from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell, told
 from runner.benchmarks.scenarios.scenario_evidence import ScenarioEvidence
 from runner.benchmarks.without_scorecard import spending_input
@@ -79,6 +81,10 @@ def _inputs(
     ground = prepared.scenarios[scenario]
     arm = prepared.arms[server]
     moved = {"moved_lines": str(arm.moved_lines)} if arm.moved_lines else {}
+    program = {}
+    if prepared.program is not None:
+        settings = program_settings(PACKAGED[prepared.agent], kind_and_argument(model)[1])
+        program = {"program": digest_of([prepared.program.content, settings])}
     return {
         "scenario": questions_digest(ground.scenario),
         "system_prompt": digest_of(told(prepared)),
@@ -91,4 +97,5 @@ def _inputs(
         "harness": prepared.harness,
         "agent": prepared.agent,
         **moved,
+        **program,
     } | spending_input(prepared, model)

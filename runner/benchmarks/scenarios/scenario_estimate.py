@@ -24,7 +24,16 @@ from runner.benchmarks.scenarios.scenario_power import (
     spread_of,
 )
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
-from runner.records import Budget, Count, Effort, Price, Scenario, is_candidate, server_of
+from runner.records import (
+    DEFAULT_AGENT,
+    Budget,
+    Count,
+    Effort,
+    Price,
+    Scenario,
+    is_candidate,
+    server_of,
+)
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report.clusters import Clusters, Topic, topics_of
 from runner.report.figures import values, whole_fairness
@@ -66,6 +75,10 @@ class EstimateRequest:
     trials: int
     jobs: int
     spending: Spending
+    agent: str = DEFAULT_AGENT
+    """A name in AGENTS or PACKAGED: another agent's cells say nothing of its."""
+    program: str = ""
+    """Of an agent in PACKAGED, its title and version."""
     detect: float = DETECT
     """A difference in fairness; the estimate says what finding it would take."""
 
@@ -128,7 +141,7 @@ def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> 
         blocks=blocks,
         models=models,
         prices_date=asked.spending.prices_date,
-        notes=tuple(pairs.left_out()),
+        notes=(*_notes_on(asked), *pairs.left_out()),
         power=_power(asked, pairs, models, earlier, topics_of(_scenarios(catalog))),
     )
 
@@ -158,7 +171,9 @@ def _power(
         usd=_usd(asked, models),
         usd_is_likely=all(model.likely for model in models),
     )
-    arms = [arm for run in earlier for it in asked.models for arm in _differences(run, it, topics)]
+    arms: list[Differences] = []
+    for run, model in product(earlier, asked.models):
+        arms += _differences(run, model, asked.agent, topics)
     return power_of(planned, spread_of(arms), asked.detect)
 
 
@@ -180,7 +195,7 @@ def _of_model(
     price = asked.spending.priced.get(model)
     known: list[LoadedCell] = []
     for run in earlier:
-        known += [cell for cell in run.cells if _is_of(cell, model)]
+        known += [cell for cell in run.cells if _is_of(cell, model, asked.agent)]
     likely = None
     if known:
         likely = _likely_amounts(known, price, len(budgets), asked.jobs)
@@ -193,7 +208,18 @@ def _of_model(
     )
 
 
-def _is_of(cell: LoadedCell, model: str) -> bool:
+def _notes_on(asked: EstimateRequest) -> Iterator[str]:
+    if asked.program:
+        yield (
+            f"{asked.program} runs in each cell, with its own prompt and tools; npm fetches it "
+            "if this machine has not got it yet"
+        )
+
+
+def _is_of(cell: LoadedCell, model: str, agent: str) -> bool:
+    fingerprint = cell.result.fingerprint if cell.result else None
+    if fingerprint is not None and fingerprint.agent != agent:
+        return False
     return cell.cell.model == model and cell.measured and cell.scorecard is not None
 
 
@@ -269,11 +295,13 @@ def _with_scorecards(store: RunStore) -> LoadedRun:
     return replace(run, cells=tuple(cells))
 
 
-def _differences(run: LoadedRun, model: str, topics: Mapping[str, Topic]) -> Iterator[Differences]:
+def _differences(
+    run: LoadedRun, model: str, agent: str, topics: Mapping[str, Topic]
+) -> Iterator[Differences]:
     """Of each arm, from the shell's."""
     if not is_language_model(kind_name(model)):
         return
-    cells = [cell for cell in run.cells if _is_of(cell, model)]
+    cells = [cell for cell in run.cells if _is_of(cell, model, agent)]
     repositories = {cell.cell.scenario: _repository(cell, topics) for cell in cells}
     fairness = {}
     for arm in dict.fromkeys(cell.cell.server for cell in cells):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from runner.cli import ending, opening, options, running, shapes
 
@@ -66,7 +66,9 @@ class ScenarioSubject(running.RunSubject):
     def estimate(self, models: Sequence[str], spending: shapes.Spending) -> shapes.Estimate:
         from runner.benchmarks.scenarios import scenario_estimate as estimating
 
+        agent = self._agent(models)
         chosen = {"scenarios": self.scenarios, "servers": self.servers, "models": models}
+        chosen |= {"agent": agent, "program": self._program(agent)}
         asked = options.taken(estimating.EstimateRequest, self.request, **chosen, spending=spending)
         runs = opening.runs_of(self.request.root)
         return estimating.estimate_scenarios(asked, self.checkout.catalog, runs)
@@ -83,12 +85,17 @@ class ScenarioSubject(running.RunSubject):
         return arms_to_play(self.servers, self.request.servers, models)
 
     def _agent(self, models: Sequence[str]) -> str:
-        from runner.agents import AGENTS, choosing
-        from runner.catalog.catalog import pick
+        from runner.agents.choosing import chosen_agent
 
-        name = self.request.agent or choosing.agent_for(models)
-        pick(AGENTS, name, "agent")
-        return name
+        return chosen_agent(self.request.agent, models)
+
+    def _program(self, agent: str) -> str:
+        from runner.agents.packaged.program import is_packaged, read_agent
+
+        if not is_packaged(agent):
+            return ""
+        spec = read_agent(self.checkout.root, agent).spec
+        return f"{spec.title} {spec.version}"
 
     def gate(self, begun: running.Begun) -> shapes.Gate | None:
         run, servers = self.run_of(begun), self._arms(begun.models)
@@ -97,8 +104,8 @@ class ScenarioSubject(running.RunSubject):
     def build(self, begun: running.Begun) -> shapes.PreparedRun:
         from runner.runs.prepare import prepare
 
-        prepared = prepare(self.checkout, self.scenarios, self._arms(begun.models))
-        return replace(prepared, agent=self._agent(begun.models))
+        arms, agent = self._arms(begun.models), self._agent(begun.models)
+        return prepare(self.checkout, self.scenarios, arms, agent)
 
     def ready(self, begun: running.Begun) -> running.Ready:
         from runner.sandbox.engine import sweep

@@ -58,6 +58,7 @@ class Verb(RunRequest):
 
 
 def run(request: Verb) -> int:
+    from runner.agents.choosing import chosen_agent
     from runner.authoring.onboarding import flow, more_probes, saving, starting
     from runner.report.card import card_text
 
@@ -65,7 +66,9 @@ def run(request: Verb) -> int:
     checkout = opening.open_checkout(request.root)
     # A wrong name, no key or no price must not cost the minutes that come before it is asked.
     judge.of_answers(checkout)
-    running.spending(request, running.open_models(request)[0])
+    models = running.open_models(request)[0]
+    chosen_agent(request.agent, models)
+    running.spending(request, models)
     asked = starting.read_server(request.words, request.bring, request.scripts)
     given = starting.given(taken(starting.OverridesAsWritten, request))
     about = taken(starting.About, request)
@@ -147,7 +150,8 @@ class _Trying(run_verb.ScenarioSubject):
 def _again(request: Verb, more: str) -> str:
     """The same command with more; values that may be secret, and what is long, stand as `…`."""
     words = ["fairtrial", "try", more]
-    told = [(name, getattr(request, name)) for name in ("args", "entry", "repo", "commit")]
+    told = [(name, getattr(request, name)) for name in ("args", "entry", "repo", "commit", "agent")]
+    told += [("model", name) for name in request.models if request.agent]
     told += [("scenario", name) for name in request.scenarios]
     words += [f"--{name}={shlex.quote(value)}" for name, value in told if value]
     rest = (request.env, request.warm_up, request.canary, request.private, request.before)
