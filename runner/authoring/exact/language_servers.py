@@ -51,7 +51,7 @@ class Program:
     settle_sec: int = 3
     """Without progress, before it is taken to have read all."""
     ready_sec: int = 300
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     """None: its folder has locks alone."""
     python: Python = "3.11"
 
