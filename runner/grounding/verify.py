@@ -41,6 +41,7 @@ from runner.grounding.nearness import has_mute_word_near, is_wide
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
 from runner.grounding.patterns import LineRange
+from runner.grounding.pointing import TOLERANCE
 from runner.grounding.rates import (
     Verified,
     distinct,
@@ -392,7 +393,8 @@ class _Verifier:
         if "-" in symbol or is_sign(symbol):
             return not file.places(symbol).definitions
         if lines[0] == 1 and _is_file_itself(symbol, file.path):
-            return True
+            # `-module(shop).` of Erlang is a definition, and stands there.
+            return all(it.line > TOLERANCE for it in file.places(symbol).definitions)
         if weak and not is_compound(symbol) and symbol[0].islower():
             return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
