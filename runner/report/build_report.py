@@ -45,7 +45,7 @@ from runner.report.figures import (
     why_missing,
 )
 from runner.report.grid import listed
-from runner.report.keyed import keyed
+from runner.report.keyed_figures import keyed
 from runner.report.records import (
     ArmReport,
     BlockReport,
