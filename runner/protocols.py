@@ -305,3 +305,5 @@ class Progress:
     ended: Callable[[CellResult], None]
     spent: Callable[[int, float], None]
     """New tokens and dollars of a turn; 0 dollars without a price."""
+    note: Callable[[str], None] = lambda _: None
+    """A line about no cell: where a dashboard is, what a worker does."""

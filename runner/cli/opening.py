@@ -55,6 +55,13 @@ def open_checkout(root: Path) -> Checkout:
     )
 
 
+def require_scale() -> None:
+    """Raises FairtrialError unless what clusters need is installed."""
+    from runner.runs.executors import require_distributed
+
+    require_distributed()
+
+
 def environ_without_keys() -> dict[str, str]:
     """For git, npm and servers of weights: a hook of theirs has no use for a model's key."""
     return {name: value for name, value in os.environ.items() if name not in KEYS}

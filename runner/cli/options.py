@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 if TYPE_CHECKING:
     from runner.records import Judging, Shard
+    from runner.runs.executors.asked import Asked, TlsFiles
 
 GatePolicy = Literal["require", "skip", "prefer"]
 """`require`: refuse while the gate is closed. `skip`: go on without it, and mark the result.
@@ -340,6 +341,44 @@ class StudyOptions:
         "requests at a time at one provider, over all cells; waiting is no agent's time",
         None,
     )
+
+
+def tls_files(text: str) -> TlsFiles:
+    folder = Path(text)
+    files = folder / "ca.pem", folder / "cert.pem", folder / "key.pem"
+    for path in files:
+        if not path.is_file():
+            raise argparse.ArgumentTypeError(f"there is no {path}")
+    return files
+
+
+def tls() -> Any:
+    about = "a folder with ca.pem, cert.pem and key.pem: whom this machine trusts, and who it is"
+    return said("--tls DIR", about, None, type=tls_files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorChoice:
+    """Where cells run."""
+
+    executor: str = said(
+        "--executor NAME",
+        "where cells run: local; dask, --jobs workers on this machine; or dask://HOST:PORT, the "
+        "workers of a scheduler (default: local)",
+        "local",
+    )
+    exchange: str = said(
+        "--exchange URL",
+        "where workers leave what they measured: a folder that all of them see, sftp:// or s3:// "
+        "(default: the run's folder)",
+        "",
+    )
+    tls: TlsFiles | None = tls()
+
+    def asked(self, jobs: int) -> Asked:
+        from runner.runs.executors.asked import Asked
+
+        return Asked(jobs=jobs, exchange=self.exchange, tls=self.tls)
 
 
 @dataclass(frozen=True, kw_only=True)

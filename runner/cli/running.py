@@ -16,7 +16,7 @@ from runner.cli.opening import (
     require_scorecards,
     runs_of,
 )
-from runner.cli.options import RunSpending, StudyOptions, Turns
+from runner.cli.options import ExecutorChoice, RunSpending, StudyOptions, Turns
 from runner.cli.output import show_estimate, tell
 
 if TYPE_CHECKING:
@@ -93,9 +93,8 @@ class RunSubject:
         """Of the run's folder; the same for the same words. Raises for what cannot be run."""
         raise NotImplementedError
 
-    def executor(self) -> str:
-        """A name in EXECUTORS."""
-        return "local"
+    def executor(self) -> ExecutorChoice:
+        return ExecutorChoice()
 
     def gate(self, begun: Begun) -> Gate | None:  # noqa: ARG002 - a benchmark without scenarios
         """The gate is of scenarios and their judges."""
@@ -125,9 +124,8 @@ class Models:
 
 def run(words: ShardWords, subject: RunSubject, runs: Path | None = None) -> int:
     """`runs`: where the run's folder goes, if that is not the project's."""
-    from runner.catalog.catalog import pick
     from runner.records.run_store import RunStore
-    from runner.runs.executors import EXECUTORS
+    from runner.runs.executors import open_executor
     from runner.runs.plan import check_name, load_or_create_plan
     from runner.runs.shards import folder_name, spending_of
 
@@ -135,7 +133,8 @@ def run(words: ShardWords, subject: RunSubject, runs: Path | None = None) -> int
         return _estimate(words, subject)
     models = open_models(words, words.shard)
     name = words.name or subject.default_name(models.names)
-    executor = pick(EXECUTORS, subject.executor(), "executor")(jobs=words.jobs)
+    chosen = subject.executor()
+    executor = open_executor(chosen.executor, chosen.asked(words.jobs))
     check_name(name)
     folder = folder_name(name, words.shard) if words.shard else name
     store = RunStore((runs or runs_of(words.root)) / folder)

@@ -19,6 +19,7 @@ from runner.cli.opening import (
     runs_of,
 )
 from runner.cli.options import (
+    ExecutorChoice,
     GatePolicy,
     JudgeChoice,
     Request,
@@ -70,7 +71,7 @@ class Verb(Request):
         0.05,
         type=options.unit,
     )
-    executor: str = said("--executor NAME", "where cells run (default: local)", "local")
+    where: ExecutorChoice = group(ExecutorChoice)
     name: str = options.run_name()
     json: bool = options.as_json("print report.json instead of the first screen")
     full: bool = options.full()
@@ -105,8 +106,8 @@ class ScenarioSubject(running.RunSubject):
     scenarios: list[str]
     servers: list[str]
 
-    def executor(self) -> str:
-        return self.request.executor
+    def executor(self) -> ExecutorChoice:
+        return self.request.where
 
     def estimate(self, models: Sequence[str], spending: Spending) -> ScenarioEstimate:
         from runner.benchmarks.scenarios.scenario_estimate import (

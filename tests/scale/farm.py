@@ -1,0 +1,99 @@
+"""A scheduler and workers, each a process of its own that is started again when it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from runner.runs.executors.cluster import cluster_at, security_of
+from runner.runs.executors.dask_executor import DaskExecutor
+from tests.conftest import ROOT
+from tests.scale.certificates import write_certificates
+
+FAIRTRIAL = (sys.executable, "-c", "from runner.cli.main import main; main()")
+
+
+class Kept:
+    """A process that is started again, like a service."""
+
+    def __init__(self, words: Sequence[str], log: Path, prefix: Sequence[str] = ()) -> None:
+        self._words = [*prefix, *FAIRTRIAL, *words]
+        self._log = log
+        self._over = threading.Event()
+        self._process = self._started()
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        self._keeper.start()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with self._log.open("ab") as log:
+            return subprocess.Popen(self._words, env=environ, stdout=log, stderr=log, cwd=ROOT)
+
+    def _keep(self) -> None:
+        while not self._over.wait(0.1):
+            if self._process.poll() is not None:
+                self._process = self._started()
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._over.set()
+        self._keeper.join()
+        self._process.terminate()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    with socket.socket() as taken:
+        taken.bind((host, 0))
+        return int(taken.getsockname()[1])
+
+
+class Farm:
+    """Real processes, and real TLS between them."""
+
+    def __init__(self, folder: Path, workers: int, exchange: str = "") -> None:
+        """`exchange`: a URL; empty for the folder of the run."""
+        self.exchange = exchange
+        self.tls = write_certificates(folder / "tls")
+        self.address = f"127.0.0.1:{free_port()}"
+        port = self.address.partition(":")[2]
+        words = ["executor", "scheduler", "--host", "127.0.0.1", "--port", port]
+        words += ["--dashboard", "127.0.0.1:0", "--tls", str(self.tls)]
+        self.log = folder / "farm.log"
+        self.scheduler = Kept(words, self.log)
+        words = ["executor", "worker", self.address, "--tls", str(self.tls)]
+        self.workers = [Kept(words, self.log) for _ in range(workers)]
+
+    def executor(self, lease_sec: float) -> DaskExecutor:
+        names = ("ca.pem", "cert.pem", "key.pem")
+        ca, cert, key = (self.tls / name for name in names)
+        cluster = partial(cluster_at, self.address, security_of((ca, cert, key)))
+        return DaskExecutor(
+            cluster=cluster, comes_back=True, exchange=self.exchange, lease_sec=lease_sec
+        )
+
+    def wait(self, patience_sec: float) -> None:
+        """Until all its workers have joined."""
+        until = time.monotonic() + patience_sec
+        while self.log.read_text().count("at work for") < len(self.workers):
+            if time.monotonic() > until:
+                raise TimeoutError(self.log.read_text())
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.stop()
