@@ -33,6 +33,7 @@ from runner.runs.executors.member import (
 )
 from runner.runs.executors.published import collect, collect_all
 from runner.runs.executors.purse import Purse, resource_of, topic_of
+from runner.runs.executors.told import forget_told, read_told
 from runner.runs.executors.workers import Workers
 from runner.runs.run_inputs import PreparedRun
 from runner.runs.spent import spent
@@ -120,6 +121,7 @@ class _Blocks:
     _collecting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self, executor: DaskExecutor) -> None:
+        forget_told(self.store)
         for result in await self._collected(None):
             if result.outcome.is_measurement:
                 self._take_in(result)
@@ -162,7 +164,11 @@ class _Blocks:
         try:
             while self.under_way or (self.queue and self.ends_run is None):
                 workers.keep(await _reached(client.nthreads()))
-                self._send(client, workers)
+                told = read_told(self.store)
+                if told == "drain":
+                    self.ends_run = self.ends_run or _drained(len(self.queue))
+                if told != "pause":
+                    self._send(client, workers)
                 # With nothing under way there is no worker yet: look again in a moment.
                 waiting = self.under_way or [asyncio.create_task(asyncio.sleep(LOOK_SEC))]
                 ended, _ = await asyncio.wait(
@@ -249,6 +255,11 @@ class _Blocks:
             if cell_ids is None:
                 return await asyncio.to_thread(collect_all, self.job.exchange, self.store)
             return await asyncio.to_thread(collect, self.job.exchange, self.store, cell_ids)
+
+
+def _drained(blocks: int) -> FairtrialError:
+    hint = "the same command goes on, with as many workers as there are then"
+    return FairtrialError(f"the run was told to end; {blocks} blocks are left", hint=hint)
 
 
 async def _reached(answer: Awaitable[T]) -> T:

@@ -21,12 +21,14 @@ from tenacity import (
     wait_fixed,
 )
 
-from runner.runs.executors.places import PART, Place, open_place
+from runner.runs.executors.places import PART, ExchangePlace, open_place
 from runner.support.errors import FairtrialError
 
 PATIENCE_SEC = 120.0
 """How long a place that does not answer is asked again."""
 _ANSWERS = (FileExistsError, FileNotFoundError, FairtrialError)
+_BUGS = (TypeError, AttributeError, ImportError)
+"""Asking again mends none of them."""
 
 T = TypeVar("T")
 
@@ -41,7 +43,7 @@ class Exchange:
         """`url`: a folder's path, `sftp://HOST/PATH` or `s3://BUCKET/PREFIX`."""
         self.url = url
         self.patience_sec = patience_sec
-        self._place: Place | None = None
+        self._place: ExchangePlace | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Exchange], tuple[str, float]]:
         return _exchange, (self.url, self.patience_sec)
@@ -92,10 +94,10 @@ class Exchange:
             hint = "`fairtrial executor check` asks the place what it can promise"
             raise FairtrialError(f"{name} is not what was put there", where=self.url, hint=hint)
 
-    def _ask(self, question: Callable[[Place], T], name: str) -> T:
+    def _ask(self, question: Callable[[ExchangePlace], T], name: str) -> T:
         """The answer, asked for again over a new connection while there is none."""
         tries = Retrying(
-            retry=retry_if_not_exception_type(_ANSWERS),
+            retry=retry_if_not_exception_type((*_ANSWERS, *_BUGS)),
             stop=stop_after_delay(self.patience_sec),
             wait=wait_fixed(min(1.0, self.patience_sec / 10)),
             before_sleep=lambda _: self.close(),
@@ -103,7 +105,7 @@ class Exchange:
         )
         try:
             return tries(lambda: question(self._connected()))
-        except _ANSWERS:
+        except (*_ANSWERS, *_BUGS):
             raise
         # Each kind of place has errors of its own, and every one of them means the same here.
         except Exception as error:
@@ -111,7 +113,7 @@ class Exchange:
             hint = "is the place there, and may this user write to it?"
             raise FairtrialError(what, where=self.url, hint=hint) from error
 
-    def _connected(self) -> Place:
+    def _connected(self) -> ExchangePlace:
         if self._place is None:
             self._place = open_place(self.url)
         return self._place

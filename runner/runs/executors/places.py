@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from runner.records.run_store import write_bytes
 from runner.support.errors import FairtrialError
@@ -19,7 +19,7 @@ PART = ".part"
 """At the end of a name under which something is being written. It is never read."""
 
 
-class Place(Protocol):
+class ExchangePlace(Protocol):
     """Names are paths from its root, with `/`."""
 
     def put(self, name: str, data: bytes) -> None: ...
@@ -77,16 +77,16 @@ class Folder:
         pass
 
 
-class _Remote:
+class _OverFsspec:
     """What fsspec reaches."""
+
+    HOW: ClassVar[dict[str, object]] = {}
 
     def __init__(self, url: str) -> None:
         from fsspec.core import url_to_fs  # noqa: PLC0415 - an extra, and slow to load
 
-        # A listing that is kept would hide what another worker has put there since; and a
-        # connection that others use too cannot be closed.
-        how = {"use_listings_cache": False, "skip_instance_cache": True}
-        self._files, root = url_to_fs(url, **how)
+        # A connection that others use too cannot be closed.
+        self._files, root = url_to_fs(url, skip_instance_cache=True, **self.HOW)
         self._root = root.rstrip("/")
 
     def get(self, name: str) -> bytes:
@@ -106,7 +106,7 @@ class _Remote:
         return f"{self._root}/{name}"
 
 
-class Sftp(_Remote):
+class Sftp(_OverFsspec):
     """A server that speaks SFTP."""
 
     def put(self, name: str, data: bytes) -> None:
@@ -140,8 +140,11 @@ class Sftp(_Remote):
         return part
 
 
-class Bucket(_Remote):
+class Bucket(_OverFsspec):
     """What speaks S3. Every object arrives whole or not at all."""
+
+    # A listing that is kept would hide what another worker has put there since.
+    HOW: ClassVar[dict[str, object]] = {"use_listings_cache": False}
 
     def put(self, name: str, data: bytes) -> None:
         self._files.pipe_file(self._at(name), data)
@@ -156,7 +159,7 @@ class Bucket(_Remote):
             raise
 
 
-PLACES: dict[str, tuple[Callable[[str], Place], str]] = {
+PLACES: dict[str, tuple[Callable[[str], ExchangePlace], str]] = {
     "": (Folder, ""),
     "file": (Folder, ""),
     "sftp": (Sftp, "paramiko"),
@@ -165,7 +168,7 @@ PLACES: dict[str, tuple[Callable[[str], Place], str]] = {
 """What a URL begins with -> what opens it, and the package that it needs."""
 
 
-def open_place(url: str) -> Place:
+def open_place(url: str) -> ExchangePlace:
     """Raises FairtrialError for a kind that there is not, or whose package is not installed."""
     kind = url.partition("://")[0] if "://" in url else ""
     if kind not in PLACES:
