@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +24,11 @@ FAIRTRIAL = (sys.executable, "-c", "from runner.cli.main import main; main()")
 class Kept:
     """A process that is started again, like a service."""
 
-    def __init__(self, words: Sequence[str], log: Path, prefix: Sequence[str] = ()) -> None:
-        self._words = [*prefix, *FAIRTRIAL, *words]
+    def __init__(
+        self, words: Sequence[str], log: Path, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self._words = [*FAIRTRIAL, *words]
+        self._environ = {**os.environ, "PYTHONPATH": str(ROOT), **(environ or {})}
         self._log = log
         self._over = threading.Event()
         self._process = self._started()
@@ -33,9 +36,10 @@ class Kept:
         self._keeper.start()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
         with self._log.open("ab") as log:
-            return subprocess.Popen(self._words, env=environ, stdout=log, stderr=log, cwd=ROOT)
+            return subprocess.Popen(
+                self._words, env=self._environ, stdout=log, stderr=log, cwd=ROOT
+            )
 
     def _keep(self) -> None:
         while not self._over.wait(0.1):
@@ -77,6 +81,10 @@ class Farm:
         self.scheduler = Kept(words, self.log)
         words = ["executor", "worker", self.address, "--tls", str(self.tls)]
         self.workers = [Kept(words, self.log) for _ in range(workers)]
+
+    def add_worker(self, environ: Mapping[str, str]) -> None:
+        words = ["executor", "worker", self.address, "--tls", str(self.tls)]
+        self.workers.append(Kept(words, self.log, environ))
 
     def executor(self, lease_sec: float) -> DaskExecutor:
         names = ("ca.pem", "cert.pem", "key.pem")

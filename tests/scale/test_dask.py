@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from runner.protocols import Progress
-from runner.records import Cell, CellResult
-from runner.records.run_store import RunStore
+from runner.records import Cell
 from runner.runs.plan import unfinished
-from runner.runs.run_inputs import PreparedRun
 from runner.support.errors import SpendingCap
-from runner.support.interrupts import run_until_done
 from tests.helpers import PATIENCE_SEC
 from tests.scale.farm import Farm
+from tests.scale.telling import LEASE_SEC, Told, execute, measured
 from tests.scale.tiny import (
     DEADLY,
     Ground,
@@ -26,36 +22,6 @@ from tests.scale.tiny import (
     tiny_cells,
     tiny_run,
 )
-
-LEASE_SEC = 2.0
-
-
-@dataclass
-class Told:
-    """What an executor tells."""
-
-    notes: list[str] = field(default_factory=list)
-    ended: list[CellResult] = field(default_factory=list)
-    started: list[Cell] = field(default_factory=list)
-    usd: float = 0.0
-    on_start: Callable[[Cell], None] = lambda _: None
-
-    @property
-    def progress(self) -> Progress:
-        return Progress(
-            started=self._started,
-            says=lambda *_: None,
-            ended=self.ended.append,
-            spent=self._spent,
-            note=self.notes.append,
-        )
-
-    def _started(self, cell: Cell) -> None:
-        self.started.append(cell)
-        self.on_start(cell)
-
-    def _spent(self, _: int, usd: float) -> None:
-        self.usd += usd
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +32,6 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
         yield farm
     finally:
         farm.stop()
-
-
-def execute(farm: Farm, store: RunStore, prepared: PreparedRun, told: Told) -> None:
-    executor = farm.executor(LEASE_SEC)
-    blocks = unfinished(store.load())
-    run_until_done(executor.run(blocks, prepared, store, told.progress, Tiny()))
-
-
-def measured(store: RunStore) -> int:
-    return sum(item.measured for item in store.load().cells)
 
 
 def test_a_killed_worker_costs_the_cell_it_had_under_way_and_no_other(

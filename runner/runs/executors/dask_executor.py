@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from distributed import Client, KilledWorker
+from distributed.client import FutureCancelledError
 
 from runner.protocols import Progress
 from runner.records import Cell, CellResult, Plan
@@ -175,8 +176,9 @@ class _Blocks:
                     waiting, timeout=LOOK_SEC, return_when=asyncio.FIRST_COMPLETED
                 )
                 for task in ended & self.under_way.keys():
-                    del self.under_way[task]
+                    # First: what fails stays under way, and goes back to what waits.
                     task.result()
+                    del self.under_way[task]
         except _SchedulerGone:
             await self._give_up()
             raise
@@ -199,11 +201,7 @@ class _Blocks:
             done = await future
         except KilledWorker as killed:
             self.progress.note(f"worker {killed.last_worker.address} is lost")
-        except asyncio.CancelledError as error:
-            if _is_cancelled():
-                raise
-            raise _SchedulerGone(str(error)) from error
-        except OSError as error:
+        except (FutureCancelledError, OSError) as error:
             raise _SchedulerGone(str(error)) from error
         await self._take_in_all([cell.id for cell in cells])
         if done.ends_run is not None and not isinstance(done.ends_run, WorkerCut):
@@ -268,11 +266,6 @@ async def _reached(answer: Awaitable[T]) -> T:
         return await answer
     except (OSError, TimeoutError, RuntimeError) as error:
         raise _SchedulerGone(str(error)) from error
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _part(plan: Plan, cell: Cell) -> Plan:
