@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from runner.records import Cell
+from runner.runs.executors.told import write_told
 from runner.runs.plan import unfinished
-from runner.support.errors import SpendingCap
+from runner.support.errors import FairtrialError, SpendingCap
 from tests.helpers import PATIENCE_SEC
 from tests.scale.farm import Farm
 from tests.scale.telling import LEASE_SEC, Told, execute, measured
@@ -140,3 +144,36 @@ def test_a_scheduler_that_is_started_again_costs_the_cells_under_way_and_no_othe
     assert set(ledger.whole.values()) == {1}, "what had finished was paid once"
     assert sum(count - 1 for count in ledger.begun.values()) <= 2, "of each worker one cell"
     assert any("the scheduler is gone" in note for note in told.notes)
+
+
+def test_a_run_pauses_goes_on_and_ends_in_order_when_it_is_told_to(
+    farm: Farm, tmp_path: Path
+) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
+    store, prepared = tiny_run(tmp_path / "run", tiny_cells(20), ground)
+    told = Told()
+    told.on_start = lambda _: write_told(store, "drain") if len(told.started) == 6 else None
+    with pytest.raises(FairtrialError, match="was told to end"):
+        execute(farm, store, prepared, told)
+    done = measured(store)
+    assert 6 <= done < 40
+    assert {item.measured for item in store.load().cells if item.attempts} == {True}
+
+    again, resumed = Told(), threading.Timer(3, write_told, (store, "resume"))
+
+    def pause(_: Cell) -> None:
+        if len(again.started) == 1:
+            write_told(store, "pause")
+            resumed.start()
+
+    again.on_start = pause
+    execute(farm, store, prepared, again)
+    resumed.join()
+    assert measured(store) == 40
+    moments = sorted(result.started_at for result in again.ended)
+    gaps = [seconds(after) - seconds(before) for before, after in itertools.pairwise(moments)]
+    assert max(gaps) > 1.5, "nothing was begun while it paused"
+
+
+def seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

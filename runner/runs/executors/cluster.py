@@ -76,9 +76,12 @@ async def cluster_at(address: str, security: Security) -> AsyncIterator[Client]:
 
 def security_of(tls: TlsFiles | None) -> Security:
     """Raises FairtrialError without certificates: keys of models would be sent in the open."""
+    hint = "give --tls DIR with ca.pem, cert.pem and key.pem; docs/scale.md makes them"
     if tls is None:
-        hint = "give --tls DIR with ca.pem, cert.pem and key.pem; docs/scale.md makes them"
         raise FairtrialError("a scheduler is talked to over TLS alone", hint=hint)
+    for path in tls:
+        if not path.is_file():
+            raise FairtrialError("there is no such file", where=str(path), hint=hint)
     authority, certificate, key = map(str, tls)
     files = {"tls_ca_file": authority}
     for role in ("client", "scheduler", "worker"):

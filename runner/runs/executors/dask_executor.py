@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -158,12 +158,15 @@ class _Blocks:
             await self._cancel(client)
             raise
         finally:
-            if client.status == "running":
+            # Of a scheduler that is gone, or another by now, there is nothing to take back.
+            with suppress(OSError, ValueError):
                 await client.unregister_worker_plugin(member_name(run))
 
     async def _keep_going(self, client: Client, workers: Workers) -> None:
+        scheduler = client.scheduler_info()["id"]
         try:
             while self.under_way or (self.queue and self.ends_run is None):
+                _require_same(client, scheduler)
                 workers.keep(await _reached(client.nthreads()))
                 told = read_told(self.store)
                 if told == "drain":
@@ -253,6 +256,12 @@ class _Blocks:
             if cell_ids is None:
                 return await asyncio.to_thread(collect_all, self.job.exchange, self.store)
             return await asyncio.to_thread(collect, self.job.exchange, self.store, cell_ids)
+
+
+def _require_same(client: Client, scheduler: str) -> None:
+    """Raises _SchedulerGone if Dask's client went over to another, which knows nothing of us."""
+    if client.scheduler_info().get("id") != scheduler:
+        raise _SchedulerGone("another answers in its place")
 
 
 def _drained(blocks: int) -> FairtrialError:
