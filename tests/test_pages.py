@@ -57,7 +57,7 @@ NOT_RUN = {
     "scale.md: docker save": OTHERS,
     "scale.md: openssl": "tests/scale/certificates.py makes the same",
     "scale.md: fairtrial executor scheduler": OTHERS,
-    "scale.md: fairtrial executor tell": "a run that is at work; tests/scale/test_dask.py tells one",
+    "scale.md: fairtrial executor tell": "a run at work; tests/scale/test_dask.py tells one",
     "toolbench.md: fairtrial toolbench run DATA --model claude-sonnet-4-5": KEY,
     "try.md: fairtrial try npm:@modelcontextprotocol/server-filesystem": NETWORK,
     "try.md: fairtrial run --scenario flask-error-handling": "the demo does, in the same minutes",

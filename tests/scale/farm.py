@@ -9,13 +9,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 from runner.runs.executors.cluster import cluster_at, security_of
 from runner.runs.executors.dask_executor import DaskExecutor
 from tests.conftest import ROOT
+from tests.helpers import PATIENCE_SEC
 from tests.scale.certificates import write_certificates
 
 FAIRTRIAL = (sys.executable, "-c", "from runner.cli.main import main; main()")
@@ -27,7 +30,8 @@ class Kept:
     def __init__(
         self, words: Sequence[str], log: Path, environ: Mapping[str, str] | None = None
     ) -> None:
-        self._words = [*FAIRTRIAL, *words]
+        """`words`: of `fairtrial`, or a whole command that begins with the interpreter."""
+        self._words = list(words) if words[0] == sys.executable else [*FAIRTRIAL, *words]
         self._environ = {**os.environ, "PYTHONPATH": str(ROOT), **(environ or {})}
         self._log = log
         self._over = threading.Event()
@@ -66,6 +70,27 @@ def free_port(host: str = "127.0.0.1") -> int:
         return int(taken.getsockname()[1])
 
 
+@contextmanager
+def serving(words: Sequence[str], port: int, log: Path) -> Iterator[Kept]:
+    """A server of tests/scale/servers.py, once it listens."""
+    server = Kept([sys.executable, "-m", "tests.scale.servers", *words], log)
+    try:
+        wait_for_port(port)
+        yield server
+    finally:
+        server.stop()
+
+
+def wait_for_port(port: int) -> None:
+    until = time.monotonic() + PATIENCE_SEC
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise TimeoutError(f"nothing listens on {port}")
+
+
 class Farm:
     """Real processes, and real TLS between them."""
 
@@ -101,6 +126,12 @@ class Farm:
             if time.monotonic() > until:
                 raise TimeoutError(self.log.read_text())
             time.sleep(0.1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         for process in (*self.workers, self.scheduler):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -20,10 +17,9 @@ from runner.runs.executors.exchange_check import check
 from runner.runs.executors.lease import Held, Lease, take
 from runner.runs.executors.published import PublishingStore, collect, collect_all
 from runner.support.errors import FairtrialError, WorkerCut
-from tests.conftest import ROOT
 from tests.helpers import PATIENCE_SEC
 from tests.report.loaded import result
-from tests.scale.farm import free_port
+from tests.scale.farm import free_port, serving
 from tests.scale.servers import PASSWORD, USER
 from tests.scale.tiny import Ground, tiny_cells, tiny_run
 
@@ -32,23 +28,8 @@ KINDS = ("folder", "sftp", "s3")
 
 @contextmanager
 def served(*words: str, port: int) -> Iterator[None]:
-    command = [sys.executable, "-m", "tests.scale.servers", *words]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
-        try:
-            wait_for_port(port)
-            yield
-        finally:
-            process.kill()
-
-
-def wait_for_port(port: int) -> None:
-    until = time.monotonic() + PATIENCE_SEC
-    while time.monotonic() < until:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise TimeoutError(f"nothing listens on {port}")
+    with serving(words, port, Path(os.devnull)):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,5 @@ def test_each_pod_has_a_shard_of_its_own_and_none_runs_twice_at_a_time() -> None
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
     assert spec["podReplacementPolicy"] == "Failed"
     (container,) = spec["template"]["spec"]["containers"]
-    (shard,) = re.findall(
-        r"--shard \$\(\(JOB_COMPLETION_INDEX \+ 1\)\)/(\d+)", container["args"][0]
-    )
-    assert int(shard) == spec["completions"]
+    share = f"--shard $((JOB_COMPLETION_INDEX + 1))/{spec['completions']}"
+    assert container["args"][0].endswith(share)
