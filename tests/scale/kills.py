@@ -87,7 +87,7 @@ def survive(folder: Path, *, cells: int, workers: int, kills: int, seed: int) ->
             },
             drawn=drawn,
         )
-        planned = tiny_cells(cells // 2)
+        planned = tiny_cells(cells // 4, ("shell", "good", "fair", "poor"))
         ground = Ground(ledger=folder / "ledger", turn_sec=0.01, turns=1)
         store, prepared = tiny_run(folder / "run", planned, ground)
         started = time.monotonic()
@@ -137,7 +137,7 @@ def figures_of(store: RunStore) -> str:
         digest = hashlib.sha256(transcript_of(store, cell)).hexdigest()
         cells.append(loaded.measured(cell, int(digest[:4], 16) / 0xFFFF))
     scenarios = {cell.scenario: loaded.scenario(cell.scenario) for cell in plan.cells}
-    servers = {"good": loaded.server("good")}
+    servers = {name: loaded.server(name) for name in ("good", "fair", "poor")}
     fixed = plan.model_copy(update={"created_at": "2026-01-02T03:04:05Z"})
     run = LoadedRun(plan=fixed, cells=tuple(cells))
     return build_report(run, scenarios, servers, gate=None).model_dump_json()

@@ -20,6 +20,7 @@ from runner.support.errors import FairtrialError, WorkerCut
 from tests.helpers import PATIENCE_SEC
 from tests.report.loaded import result
 from tests.scale.farm import free_port, serving
+from tests.scale.over_s3 import bucket
 from tests.scale.servers import PASSWORD, USER
 from tests.scale.tiny import Ground, tiny_cells, tiny_run
 
@@ -41,20 +42,8 @@ def sftp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    import s3fs
-
-    port = free_port()
-    environ = {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "of-the-test",
-        "AWS_SECRET_ACCESS_KEY": "of-the-test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    with served("s3", str(port), port=port), pytest.MonkeyPatch.context() as patch:
-        for name, value in environ.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("study")
-        yield "s3://study"
+    with bucket(Path(os.devnull)) as url:
+        yield url
 
 
 @pytest.fixture(params=KINDS)
@@ -223,6 +212,7 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(tmp_path: Path) -> No
     with served(*words, port=port):
         assert exchange.put_new("leases/a", b"one")
     with served(*words, port=port):
+        assert exchange.names("leases/") == ["leases/a"], "a lost connection is no empty folder"
         assert exchange.get("leases/a") == b"one"
         assert not exchange.put_new("leases/a", b"two")
 

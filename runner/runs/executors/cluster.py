@@ -24,7 +24,10 @@ CONNECT_SEC = 10
 LOOK_SEC = 1.0
 """Between two looks for a scheduler that is gone."""
 LOOPBACK = "127.0.0.1"
-QUIET = {
+SETTINGS = {
+    # It asks for the frames of all threads, in which CPython 3.11 locks itself up now and then
+    # (python/cpython#106883): a worker that stands still, and holds its lease no longer.
+    "distributed.worker.profile.enabled": False,
     # A worker that stands still for a moment is no news for whoever waits for cells.
     "distributed.admin.tick.limit": "30s",
     "distributed.comm.timeouts.connect": f"{CONNECT_SEC}s",
@@ -39,7 +42,7 @@ class NoScheduler(FairtrialError):  # noqa: N818 - it is waited for
 async def cluster_here(workers: int) -> AsyncIterator[Client]:
     """A scheduler in this process, and workers in processes of their own, gone afterwards."""
     security = Security.temporary()
-    with dask.config.set(QUIET):
+    with dask.config.set(SETTINGS):
         async with (
             LocalCluster(
                 n_workers=workers,
@@ -93,7 +96,7 @@ async def serve_scheduler(
     host: str, port: int, dashboard: str, security: Security, tell: Log
 ) -> None:
     """Until it is cancelled. It knows nothing of runs: what they need there comes with them."""
-    _be_quiet()
+    _set_up()
     async with Scheduler(
         host=host,
         port=port,
@@ -110,7 +113,7 @@ async def serve_worker(
     address: str, jobs: int, security: Security, checkout: Checkout, tell: Log
 ) -> None:
     """Until it is cancelled. A scheduler that is gone is waited for, and joined again."""
-    _be_quiet()
+    _set_up()
     while True:
         try:
             async with Worker(
@@ -139,8 +142,10 @@ async def _at_work(worker: Worker) -> None:
         raise
 
 
-def _be_quiet() -> None:
-    """Dask tells each connection that begins or ends."""
+def _set_up() -> None:
+    """Of this process, which serves nothing else."""
+    dask.config.set(SETTINGS)
+    # Dask tells each connection that begins or ends.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from distributed import Client, KilledWorker
 from distributed.client import FutureCancelledError
 
 from runner.protocols import Progress
-from runner.records import Cell, CellResult, Plan
+from runner.records import BlockKey, Cell, CellResult, Plan
 from runner.records.run_store import RunStore
 from runner.runs.benchmark import Benchmark
 from runner.runs.executors.asked import Asked
@@ -49,6 +49,8 @@ AHEAD = 2
 GONE_SEC = 600.0
 """How long a scheduler that is gone is waited for."""
 
+MOST_RETURNS = 100
+"""Of a block that waits for another worker's lease, or was cut off."""
 CANCEL_SEC = 120.0
 """For containers to be removed and cells to be written down."""
 
@@ -118,6 +120,8 @@ class _Blocks:
     """Ids of cells with an attempt that is as good as this run makes it."""
     begun: dict[str, int] = field(default_factory=dict)
     """Cell id -> number of its last attempt before this run went on."""
+    returned: Counter[BlockKey] = field(default_factory=Counter)
+    """How often a block has come back with cells that have no result yet."""
     ends_run: FairtrialError | None = None
     _collecting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -212,7 +216,17 @@ class _Blocks:
         if done.held_by:
             await asyncio.sleep(self.job.lease_sec / 2)
         if any(cell.id not in self.ended for cell in cells):
-            self.queue.append(cells)
+            self._again(cells)
+
+    def _again(self, cells: tuple[Cell, ...]) -> None:
+        """Raises FairtrialError for a block that comes back without results for ever."""
+        block = cells[0].block
+        self.returned[block] += 1
+        if self.returned[block] > MOST_RETURNS:
+            what = f"a block came back {MOST_RETURNS} times without its results"
+            hint = "`fairtrial executor check` asks the exchange what it can promise"
+            raise FairtrialError(what, where=" ".join(map(str, block)), hint=hint)
+        self.queue.append(cells)
 
     def _begun(self, cells: Sequence[Cell]) -> dict[str, int]:
         for cell in cells:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -17,6 +17,8 @@ from runner.support.errors import FairtrialError
 
 PART = ".part"
 """At the end of a name under which something is being written. It is never read."""
+SILENCE_SEC = 30.0
+"""How long an SFTP server may say nothing."""
 
 
 class ExchangePlace(Protocol):
@@ -93,8 +95,7 @@ class _OverFsspec:
         return bytes(self._files.cat_file(self._at(name)))
 
     def names(self, under: str) -> list[str]:
-        found = self._files.find(self._at(under))
-        return [str(path).removeprefix(self._root).lstrip("/") for path in found]
+        return self._relative(self._files.find(self._at(under)))
 
     def remove(self, name: str) -> None:
         self._files.rm_file(self._at(name))
@@ -102,12 +103,20 @@ class _OverFsspec:
     def close(self) -> None:
         pass
 
+    def _relative(self, paths: Iterable[str]) -> list[str]:
+        return [str(path).removeprefix(self._root).lstrip("/") for path in paths]
+
     def _at(self, name: str) -> str:
         return f"{self._root}/{name}"
 
 
 class Sftp(_OverFsspec):
     """A server that speaks SFTP."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        # Without it, a server that is gone without a word is waited for for ever.
+        self._files.ftp.get_channel().settimeout(SILENCE_SEC)
 
     def put(self, name: str, data: bytes) -> None:
         part = self._written(name, data)
@@ -123,6 +132,14 @@ class Sftp(_OverFsspec):
             if self._files.exists(self._at(name)):
                 raise FileExistsError(name) from None
             raise
+
+    def names(self, under: str) -> list[str]:
+        try:
+            # Without `raise`, a connection that is lost would look like an empty folder.
+            found = self._files.find(self._at(under), on_error="raise")
+        except FileNotFoundError:
+            return []
+        return self._relative(found)
 
     def remove(self, name: str) -> None:
         self._files.ftp.remove(self._at(name))

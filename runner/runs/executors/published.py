@@ -42,9 +42,9 @@ class PublishingStore(RunStore):
 
     def begin(self, cell: Cell) -> AttemptFolder:
         """Under a number that is nobody else's."""
-        known = published(self._exchange, cell.id) | set(_under_way(self._exchange, cell.id))
-        number = max(known, default=0)
-        number = max(number, self._begun.get(cell.id, 0)) + 1
+        # What has ended is under way no longer: its number would be free again.
+        ended = max(published(self._exchange, cell.id), default=0)
+        number = max(ended, self._begun.get(cell.id, 0)) + 1
         # Not JSON: it is no event, and of this lease alone.
         claim = f"taken up by {self._lease.note.holder}\n".encode()
         while not self._exchange.put_new(_under_way_name(cell.id, number), claim):
