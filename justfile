@@ -30,6 +30,10 @@ test *ARGS:
 test-llm *ARGS:
     @{{ python }} -m tests.llm "$@"
 
+# Opt-in: Claude Code in a real cell; npm fetches it here, under its own licence
+test-agents *ARGS:
+    @{{ python }} -m pytest tests/real_agents/claude_code_cells.py "$@"
+
 # Prove every scenario, rubric and server definition
 check *ARGS:
     @{{ fairtrial }} check "$@"
@@ -66,11 +70,15 @@ report *ARGS:
 bench *ARGS:
     @{{ python }} -m tests.bench "$@"
 
+# Past one machine: kills, efficiency, size, shards, a bucket, two engines; PARTS by name
+bench-scale *PARTS:
+    @{{ python }} -m tests.bench_scale "$@"
+
 # Mutated files for every importer and reader: INPUTS (100000) SEED (0)
 fuzz *ARGS:
     @{{ python }} -m tests.fuzz "$@"
 
-# Harm a run in every way at random, and count what must not come of it: --harms N --seed N
+# Harm a run in every way at random, and count what must not come of it: --harms N --seed N --minutes N
 campaign *ARGS:
     @{{ python }} -m tests.campaign "$@"
 

@@ -15,6 +15,7 @@ from runner.records import (
     AnswerStep,
     Cell,
     CellResult,
+    Citation,
     MustCite,
     Outcome,
     Rubric,
@@ -248,6 +249,13 @@ class LineSource(Protocol):
         ...
 
 
+@runtime_checkable
+class HoldsFiles(Protocol):
+    """A source of lines that has the whole commit: a judge of places resolves paths by it."""
+
+    def files(self) -> Files: ...
+
+
 OpenLineSource = Callable[[str], LineSource]
 """A scenario's id -> its source. Nothing is fetched until lines are asked for."""
 
@@ -290,6 +298,21 @@ class Comparing(Protocol):
         source: LineSource | None = None,
     ) -> Literal["first", "second", "tie"]:
         """`rubric`: of the one step. Raises NoVerdict as `judge` does."""
+        ...
+
+
+@runtime_checkable
+class ByKey(Protocol):
+    """A judge of questions with a key. Anchors say nothing of it: the gate examines it on those."""
+
+    def verdict(
+        self,
+        rubric: Rubric,
+        answer: Sequence[AnswerStep],
+        must_find: Sequence[Sequence[MustCite]],
+        cited: Sequence[Sequence[Citation]],
+    ) -> Verdict:
+        """`cited`: of each step, as verified. Raises NoVerdict for a rubric without keys."""
         ...
 
 

@@ -14,8 +14,9 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,14 @@ from runner.sandbox.session import open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers.definition_rules import launch
+from tests.bench_agents import bridge_sec
+from tests.bench_grounding import GroundingSize
 from tests.bench_grounding import figures as grounding_figures
+from tests.bench_servers import HostileSize
 from tests.bench_servers import figures as server_figures
+from tests.bench_toolbench import TASKS
 from tests.bench_toolbench import figures as toolbench_figures
+from tests.mutations import Answer, shipped
 from tests.mutations import figures as mutation_figures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,6 +89,27 @@ def ratio(name: str, value_sec: float, floor_sec: float, bound: float) -> Figure
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much of everything is measured. A small one runs in the tests, so that none rots."""
+
+    times: int = 7
+    starts: int = 9
+    """Of a process."""
+    cells: int = 10
+    calls: int = 200
+    transcripts: int = 500
+    tasks: int = TASKS
+    scenario: str = "flask-error-handling"
+    server: str = "code-index-mcp"
+    tool: str = "find_files"
+    arguments: Mapping[str, str] = field(default_factory=lambda: {"pattern": "README*"})
+    hostile: HostileSize = field(default_factory=HostileSize)
+    grounding: GroundingSize = field(default_factory=GroundingSize)
+    changed: Callable[[], Iterable[Answer]] = shipped
+    """What is mutated to see what is caught."""
+
+
 # --- measuring ----------------------------------------------------------------------------------
 
 
@@ -96,7 +123,7 @@ def median_sec(work: Callable[[], Any], times: int) -> float:
     return statistics.median(taken)
 
 
-async def median_call_sec(call: Callable[[], Awaitable[Any]], times: int = 200) -> float:
+async def median_call_sec(call: Callable[[], Awaitable[Any]], times: int) -> float:
     """Wall-clock seconds, the median of several calls."""
     taken = []
     for _ in range(times):
@@ -123,13 +150,13 @@ json.dump({"cpu_sec": cpu_sec, "peak_mb": usage.ru_maxrss / 1e3}, sys.stdout)
 """
 
 
-def run_child(argv: Sequence[str]) -> ChildUsage:
+def run_child(argv: Sequence[str], where: Path = ROOT) -> ChildUsage:
     """Run it to its end, its output thrown away. Its own children count too."""
     # Without modules compiled before, each child would pay for compiling them once more.
     env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     # From a small process of its own: Linux begins a child's peak with its parent's.
     command = [sys.executable, "-c", _MEASURED, *argv]
-    ran = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, check=True)
+    ran = subprocess.run(command, cwd=where, env=env, stdout=subprocess.PIPE, check=True)
     return ChildUsage(**json.loads(ran.stdout))
 
 
@@ -148,7 +175,7 @@ async def one_cell(client: docker.DockerClient, image: str) -> None:
         await container.shell("true", timeout_sec=10)
 
 
-async def ten_cells(client: docker.DockerClient, image: str, *, jobs: int) -> None:
+async def many_cells(client: docker.DockerClient, image: str, cells: int, *, jobs: int) -> None:
     slots = asyncio.Semaphore(jobs)
 
     async def in_a_slot() -> None:
@@ -156,7 +183,7 @@ async def ten_cells(client: docker.DockerClient, image: str, *, jobs: int) -> No
             await one_cell(client, image)
 
     async with asyncio.TaskGroup() as tasks:
-        for _ in range(10):
+        for _ in range(cells):
             tasks.create_task(in_a_slot())
 
 
@@ -166,13 +193,16 @@ def docker_run(image: str) -> None:
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 
-def cell_cost(client: docker.DockerClient, image: str) -> list[Figure]:
-    floor_sec = median_sec(lambda: docker_run(image), 7)
-    cell_sec = median_sec(lambda: asyncio.run(one_cell(client, image)), 7)
-    ten_sec = median_sec(lambda: asyncio.run(ten_cells(client, image, jobs=4)), 3)
+def cell_cost(client: docker.DockerClient, image: str, size: Size) -> list[Figure]:
+    cells = size.cells
+    floor_sec = median_sec(lambda: docker_run(image), size.times)
+    cell_sec = median_sec(lambda: asyncio.run(one_cell(client, image)), size.times)
+    beside = median_sec(
+        lambda: asyncio.run(many_cells(client, image, cells, jobs=4)), max(1, size.times // 2)
+    )
     return [
         ratio("a cell's container / docker run --rm true", cell_sec, floor_sec, 2),
-        ratio("10 cells at 4 jobs / 10 floors", ten_sec, 10 * floor_sec, 1),
+        ratio(f"{cells} cells at 4 jobs / {cells} floors", beside, cells * floor_sec, 1),
         engine_calls(client, image),
     ]
 
@@ -199,11 +229,6 @@ def engine_calls(client: docker.DockerClient, image: str) -> Figure:
 
 # --- a server's call ----------------------------------------------------------------------------
 
-SCENARIO = "flask-error-handling"
-SERVER = "code-index-mcp"
-TOOL = "find_files"
-ARGUMENTS = {"pattern": "README*"}
-
 
 @dataclass(frozen=True, kw_only=True)
 class ServerCost:
@@ -211,19 +236,20 @@ class ServerCost:
 
     checkout: Checkout
     prepared: PreparedRun
+    size: Size
 
     @property
     def image(self) -> str:
-        return self.prepared.scenarios[SCENARIO].image
+        return self.prepared.scenarios[self.size.scenario].image
 
     @property
     def volume(self) -> str:
-        return str(self.prepared.arms[SERVER].volume)
+        return str(self.prepared.arms[self.size.server].volume)
 
     @property
     def launched(self) -> tuple[Sequence[str], Mapping[str, str]]:
         """The server's command line and environment in a cell."""
-        spec = self.prepared.arms[SERVER].spec
+        spec = self.prepared.arms[self.size.server].spec
         assert spec is not None
         launched = launch(spec)
         return launched.argv, launched.env
@@ -241,7 +267,10 @@ class ServerCost:
             open_container(self.checkout.engine, spec) as container,
             open_session(container, list(argv), env, log, initialize_timeout_sec=60) as session,
         ):
-            return await median_call_sec(lambda: session.call(TOOL, ARGUMENTS, timeout_sec=10))
+            it = self.size
+            return await median_call_sec(
+                lambda: session.call(it.tool, it.arguments, timeout_sec=10), it.calls
+            )
 
     async def on_host_sec(self) -> float:
         """With MCP's own stdio client: the floor."""
@@ -250,8 +279,10 @@ class ServerCost:
             # Set up as in a cell: its newer handshake, or its cache, would make the floor another.
             client = mcp.Client(stdio_client(server, errors), mode="legacy", cache=None)
             async with client as session:
+                it = self.size
                 return await median_call_sec(
-                    lambda: session.call_tool(TOOL, ARGUMENTS, read_timeout_seconds=10)
+                    lambda: session.call_tool(it.tool, {**it.arguments}, read_timeout_seconds=10),
+                    it.calls,
                 )
 
     def _on_host(self, folder: Path) -> StdioServerParameters:
@@ -300,10 +331,11 @@ def copy_install(client: docker.DockerClient, image: str, volume: str, folder: P
         archive.extractall(folder, filter="tar")
 
 
-def round_trip(checkout: Checkout) -> Figure:
-    scenarios = checkout.choose_scenarios([SCENARIO])
-    servers = checkout.choose_servers([SERVER])
-    cost = ServerCost(checkout=checkout, prepared=prepare(checkout, scenarios, servers))
+def round_trip(checkout: Checkout, size: Size) -> Figure:
+    scenarios = checkout.choose_scenarios([size.scenario])
+    servers = checkout.choose_servers([size.server])
+    prepared = prepare(checkout, scenarios, servers)
+    cost = ServerCost(checkout=checkout, prepared=prepared, size=size)
     host_sec = asyncio.run(cost.on_host_sec())
     cell_sec = asyncio.run(cost.in_cell_sec())
     name = "tools/call of a real server in a cell / on host stdio"
@@ -313,46 +345,62 @@ def round_trip(checkout: Checkout) -> Figure:
 # --- the command --------------------------------------------------------------------------------
 
 
-def help_cost() -> Figure:
-    floor_sec = least_child_cpu_sec([sys.executable, "-c", "pass"], 9)
-    help_sec = least_child_cpu_sec([COMMAND, "--help"], 9)
+def bridge_cost(client: docker.DockerClient, image: str) -> Figure:
+    bridged_sec, direct_sec = bridge_sec(client, image)
+    return Figure(
+        name="ms that the bridge adds to an agent's request",
+        value=(bridged_sec - direct_sec) * 1e3,
+        bound=5,
+        detail=f"{bridged_sec * 1e3:.1f} ms, {direct_sec * 1e3:.1f} ms from this machine",
+    )
+
+
+def help_cost(size: Size) -> Figure:
+    floor_sec = least_child_cpu_sec([sys.executable, "-c", "pass"], size.starts)
+    help_sec = least_child_cpu_sec([COMMAND, "--help"], size.starts)
     return ratio("CPU of --help / python -c pass", help_sec, floor_sec, 3.5)
 
 
 # --- hostile servers ----------------------------------------------------------------------------
 
 
-def hostile_cost(client: docker.DockerClient, image: str) -> list[Figure]:
-    worst = run_child([sys.executable, "-m", "tests.bench_servers", image])
+def hostile_cost(client: docker.DockerClient, image: str, size: Size) -> list[Figure]:
+    given = [str(size.hostile.most_bytes), str(size.hostile.call_sec)]
+    worst = run_child([sys.executable, "-m", "tests.bench_servers", image, *given])
     memory = Figure(
         name="the runner's peak memory under the worst servers, MB",
         value=worst.peak_mb,
         bound=500,
         detail="three cells of each at once",
     )
-    return [memory, *(Figure(**figure) for figure in server_figures(client, image))]
+    return [memory, *(Figure(**it) for it in server_figures(client, image, size.hostile))]
 
 
 # --- scoring ------------------------------------------------------------------------------------
 
 
-def scoring_cost(checkout: Checkout) -> list[Figure]:
+def scoring_cost(checkout: Checkout, size: Size) -> list[Figure]:
     """1,000 transcripts of a real cell, scored in a process of their own."""
-    first = next(iter(checkout.catalog.scenarios))
+    first, half = next(iter(checkout.catalog.scenarios)), size.transcripts
     scenarios = checkout.choose_scenarios([first])
     prepared = prepare(checkout, scenarios, checkout.choose_servers(["shell"]))
-    cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], 1500)
+    cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], 3 * half)
     with tempfile.TemporaryDirectory() as folder:
         # Not the same cells twice: what the first had scored would be the second's for nothing.
-        few = new_store(Path(folder) / "few", cells[:500])
-        many = new_store(Path(folder) / "many", cells[500:])
-        five_hundred = score_copies(few, run_one(prepared, few, cells[0]), cells[:500])
-        thousand = score_copies(many, run_one(prepared, many, cells[500]), cells[500:])
-    name = "CPU of scoring 1,000 transcripts / scoring 500"
+        few = scored(checkout, prepared, new_store(Path(folder) / "few", cells[:half]))
+        many = scored(checkout, prepared, new_store(Path(folder) / "many", cells[half:]))
+    name = f"CPU of scoring {2 * half:,} transcripts / scoring {half:,}"
     return [
-        ratio(name, thousand.cpu_sec, five_hundred.cpu_sec, 2.4),
-        Figure(name="its peak memory, MB", value=thousand.peak_mb, bound=300, detail=""),
+        ratio(name, many.cpu_sec, few.cpu_sec, 2.4),
+        Figure(name="its peak memory, MB", value=many.peak_mb, bound=300, detail=""),
     ]
+
+
+def scored(checkout: Checkout, prepared: PreparedRun, store: RunStore) -> ChildUsage:
+    """One cell of it run, the others its copies, and all of them scored."""
+    cells = store.plan().cells
+    copy_to_all(store, run_one(prepared, store, cells[0]), cells)
+    return run_child([COMMAND, "score", str(store.folder)], checkout.root)
 
 
 def new_store(folder: Path, cells: Sequence[Cell]) -> RunStore:
@@ -377,8 +425,7 @@ def run_one(prepared: PreparedRun, store: RunStore, cell: Cell) -> EndedAttempt:
     return attempt
 
 
-def score_copies(store: RunStore, attempt: EndedAttempt, cells: Sequence[Cell]) -> ChildUsage:
-    """Give each of the cells a copy of the attempt, and have `fairtrial score` score them all."""
+def copy_to_all(store: RunStore, attempt: EndedAttempt, cells: Sequence[Cell]) -> None:
     for cell in cells:
         if store.attempt_numbers(cell.id):
             continue
@@ -388,27 +435,31 @@ def score_copies(store: RunStore, attempt: EndedAttempt, cells: Sequence[Cell]) 
         fields = dict(attempt.result) | {"cell": cell}
         del fields["digest"]
         store.finish(begun, CellResult(**fields))
-    return run_child([COMMAND, "score", str(store.folder)])
 
 
 # --- all of them --------------------------------------------------------------------------------
 
 
-def measured(checkout: Checkout) -> Iterator[Figure]:
+def measured(checkout: Checkout, size: Size) -> Iterator[Figure]:
     """Every figure, as soon as it is known."""
-    yield from cell_cost(checkout.engine, checkout.base_image)
-    yield round_trip(checkout)
-    yield help_cost()
-    yield from hostile_cost(checkout.engine, checkout.base_image)
-    for figures in (grounding_figures, toolbench_figures, mutation_figures):
-        yield from (Figure(**figure) for figure in figures())
-    yield from scoring_cost(checkout)
+    yield from cell_cost(checkout.engine, checkout.base_image, size)
+    yield round_trip(checkout, size)
+    yield bridge_cost(checkout.engine, checkout.base_image)
+    yield help_cost(size)
+    yield from hostile_cost(checkout.engine, checkout.base_image, size)
+    of_others = chain(
+        grounding_figures(size.grounding),
+        toolbench_figures(size.tasks),
+        mutation_figures(size.changed()),
+    )
+    yield from (Figure(**figure) for figure in of_others)
+    yield from scoring_cost(checkout, size)
 
 
 def main() -> None:
     checkout = Checkout(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), log=print)
     held = True
-    for figure in measured(checkout):
+    for figure in measured(checkout, Size()):
         sys.stdout.write(f"{figure}\n")
         sys.stdout.flush()
         held = held and figure.holds

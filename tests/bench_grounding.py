@@ -14,6 +14,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ from tests.grounding import zoo
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "core" / "django-queryset-delete" / "scenario.yaml"
-CITATIONS = 10_000
 _TELLING_SEC = 0.4
 _TRIED_IN_FULL = 3
 _DEFINED = re.compile(r"^[ \t]*(?:async )?(?:def|class) (\w+)", re.M)
@@ -38,20 +38,35 @@ _FILLER = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class GroundingSize:
+    citations: int = 10_000
+    repeats: int = 1_500
+    """Of a piece of prose."""
+    lines: int = 100_000
+    chars: int = 5_000_000
+    """Of a hostile text."""
+    parsed_chars: int = 1_900_000
+    """Of the largest file that is parsed."""
+    repository: Path | None = None
+    """None: a large tree is fetched."""
+    commit: str = ""
+
+
 def _source() -> Source:
     text = SCENARIO.read_text(encoding="utf-8")
     return parse_yaml(text, Scenario, where=str(SCENARIO)).repository
 
 
-def _answer(files: GitFiles) -> str:
-    """10,000 citations over every Python file of the tree.
+def _answer(files: GitFiles, citations: int) -> str:
+    """Citations over every Python file of the tree.
 
     Most name a definition at its line, some a place in a body or none.
     """
     seed = random.Random(0)
     paths = sorted(path for path in files.paths() if path.endswith(".py"))
     texts = {path: files.read(path).decode("utf-8", "replace") for path in paths}
-    rounds = itertools.islice(itertools.cycle(paths), CITATIONS)
+    rounds = itertools.islice(itertools.cycle(paths), citations)
     return "\n".join(_line(path, texts[path], seed) for path in rounds)
 
 
@@ -79,23 +94,23 @@ def _cpu_now() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def figures(repository: Path | None = None, commit: str = "") -> Iterator[dict[str, Any]]:
-    """Name, value, bound and detail of each figure, for tests/bench.py, as soon as it is known.
-
-    Fetches the tree if no repository is given.
-    """
-    if repository is None:
-        repository, commit = _fetch()
+def figures(size: GroundingSize) -> Iterator[dict[str, Any]]:
+    """Name, value, bound and detail of each figure, for tests/bench.py, as soon as it is known."""
+    repository, commit = (size.repository, size.commit) if size.repository else _fetch()
     with GitFiles(repository, commit) as files:
-        text = _answer(files)
+        text = _answer(files, size.citations)
         index = PathIndex(files.paths())
     yield from _verifying(repository, commit, text)
-    yield _extracting(text, index)
-    yield _hundred_thousand()
-    yield from _worst("an answer of 5 MB", zoo.ANSWERS, _ground_answer, 5_000_000)
-    yield from _worst("a cited file of 5 MB", zoo.SOURCES, _ground_source, 5_000_000)
-    # The largest that is parsed.
-    yield from _worst("a cited file of 1.9 MB", zoo.SOURCES, _ground_source, 1_900_000)
+    yield _extracting(text, index, size.repeats)
+    yield _many(size.lines)
+    chars, parsed = size.chars, size.parsed_chars
+    yield from _worst(f"an answer of {_mb(chars)}", zoo.ANSWERS, _ground_answer, chars)
+    yield from _worst(f"a cited file of {_mb(chars)}", zoo.SOURCES, _ground_source, chars)
+    yield from _worst(f"a cited file of {_mb(parsed)}", zoo.SOURCES, _ground_source, parsed)
+
+
+def _mb(chars: int) -> str:
+    return f"{chars / 1e6:g} MB"
 
 
 def _fetch() -> tuple[Path, str]:
@@ -117,24 +132,25 @@ def _verifying(repository: Path, commit: str, text: str) -> list[dict[str, Any]]
         cold = _cpu(verify)
         warm = min(_cpu(verify) for _ in range(5))
     total, python = totals
+    cited = f"{text.count(chr(10)) + 1:,} citations"
     return [
         {
-            "name": "10,000 citations, cold, CPU s",
+            "name": f"{cited}, cold, CPU s",
             "value": cold,
             "bound": 8.0,
             "detail": f"{total:,} distinct citations of {python:,} Python files",
         },
         {
-            "name": "10,000 citations, warm, CPU s",
+            "name": f"{cited}, warm, CPU s",
             "value": warm,
             "bound": 0.3,
-            "detail": f"cold / warm = {cold / warm:.0f}",
+            "detail": f"cold / warm = {cold / max(warm, 0.01):.0f}",
         },
     ]
 
 
-def _extracting(text: str, index: PathIndex) -> dict[str, Any]:
-    prose = (_FILLER * 3 + "\n".join(text.splitlines()[:6]) + "\n\n") * 1500
+def _extracting(text: str, index: PathIndex, repeats: int) -> dict[str, Any]:
+    prose = (_FILLER * 3 + "\n".join(text.splitlines()[:6]) + "\n\n") * repeats
     begin = time.process_time()
     extract(prose, index)
     sec = time.process_time() - begin
@@ -150,10 +166,10 @@ def _extracting(text: str, index: PathIndex) -> dict[str, Any]:
 # --- hostile and merely large -------------------------------------------------------------------
 
 
-def _hundred_thousand() -> dict[str, Any]:
-    text = "\n".join(zoo.ANSWERS["dense"](3_600_000).splitlines()[:100_000])
+def _many(lines: int) -> dict[str, Any]:
+    text = "\n".join(zoo.ANSWERS["dense"](36 * lines).splitlines()[:lines])
     return {
-        "name": "100,000 citations, CPU s",
+        "name": f"{lines:,} citations, CPU s",
         "value": _cpu(lambda: ground(text, zoo.TREE)),
         "bound": 8.0,
         "detail": f"{len(text) / 1e6:.1f} MB, one file for each 1,000",

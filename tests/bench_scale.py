@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tests.bench import COMMAND, Figure, run_child
 from tests.helpers import PATIENCE_SEC
+from tests.scale.engines import two_engines
 from tests.scale.farm import Farm
 from tests.scale.kills import figures_of, one_worker, survive
 from tests.scale.over_s3 import over_s3

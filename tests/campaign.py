@@ -1,11 +1,14 @@
 """`just campaign`: random harm to everything a run stands on, and what must not come of it.
 
-Runner, container, engine connection, server and builder are killed or cut at random moments (by a
-seed), and the same command is given again until every cell is measured. Counted, and all to be 0:
+Runner, judge, container, server and builder are killed, the connections to the engine and to the
+provider are cut, and the runner's disk is full, at random moments (by a seed). The same command is
+given again until every cell is measured and every answer judged. Counted, and all to be 0:
 
 lost         a measured cell whose result is gone or changed
 repeated     a measured cell that was run again
-misblamed    an outcome or an exit code that the harm done does not explain
+misblamed    an outcome or an exit code that its own harm does not explain: done to that very cell
+             or process, while it lived
+unjudged     an answer without the verdict that it gets where nothing is harmed
 leaked       a container of ours that outlived its run
 """
 
@@ -17,6 +20,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -24,9 +28,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +40,7 @@ import docker
 
 from runner.records import Outcome
 from runner.sandbox.engine import OWNER_LABEL, Engine, connect
+from tests.campaign_provider import MODEL, Provider, provider
 from tests.checkout import Checkout, make
 from tests.helpers import PATIENCE_SEC
 from tests.sandbox.cut_engine import CutEngine, cut_engine
@@ -41,11 +48,32 @@ from tests.sandbox.cut_engine import CutEngine, cut_engine
 TRIALS = 2
 JOBS = 2
 PAUSE_SEC = (0.0, 1.0)
-"""Between two tries to do some harm. Most find nothing of their kind."""
-SHARES = {"runner": 0.06, "connections": 0.1, "container": 0.2, "server": 0.3, "builder": 0.34}
-"""Of the tries. A runner is always there; a server or a builder seldom is."""
+"""Between two tries to do some harm. Many find nothing of their kind."""
+MOST_HARMS = 12
+"""Of one run, and of its judging: under fire for ever neither would come to its end."""
+SHARES = {
+    "container": 0.22,
+    "server": 0.22,
+    "provider": 0.13,
+    "connections": 0.1,
+    "runner": 0.1,
+    "builder": 0.08,
+    "disk": 0.08,
+    "judge": 0.07,
+}
+"""Of the harms: what is done, and how much of it."""
+PATIENT_SEC = {"container": 6, "server": 12, "builder": 2, "provider": 2}
+"""How long something of the kind is looked for."""
+MOST_OF_A_KIND = {"runner": 2, "connections": 2, "disk": 2, "provider": 3, "judge": 2}
+"""In one run. They can be done at any time, and would leave no cell that could be killed."""
+WHILE_JUDGING = ("judge", "provider", "disk")
 RUNNERS_PER_RUN = 60
 """A run that is not whole after so many has stopped getting on."""
+SLACK_SEC = 2.0
+"""Between a harm and an attempt that begins after it: a connection may lie cut in a pool."""
+FULL_SEC = (0.3, 2.0)
+"""How long the disk takes nothing."""
+PLANNED = 2 * TRIALS
 OF_THE_AGENT = re.compile(r"the shell was killed|no shell can be started|gave no answer in")
 """What an agent is told of its own doing, in a tool's result: here it has done nothing."""
 OF_A_SERVER = {"server_crashed", "server_not_ready"}
@@ -53,10 +81,24 @@ OF_A_SERVER = {"server_crashed", "server_not_ready"}
 
 @dataclass(frozen=True, kw_only=True)
 class Harm:
-    """One thing that was done, and to which cell; empty if to none in particular."""
+    """One thing that was done, when, and to which cell; empty if to none in particular."""
 
     kind: str
     cell: str = ""
+    began: float = 0.0
+    ended: float = 0.0
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """Of an attempt or a process, in seconds since the epoch."""
+
+    began: float
+    ended: float
+
+    def saw(self, harm: Harm) -> bool:
+        return harm.began <= self.ended + SLACK_SEC and self.began <= harm.ended + SLACK_SEC
 
 
 @dataclass(kw_only=True)
@@ -68,22 +110,26 @@ class Tally:
     lost: list[str] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     misblamed: list[str] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
     leaked: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
-        return not (self.lost or self.repeated or self.misblamed or self.leaked)
+        return not any(getattr(self, name) for name in FAULTS)
 
     def __str__(self) -> str:
         lines = [
             f"harms      {sum(self.harms.values())}: {_counts(self.harms)}",
             f"attempts   {sum(self.outcomes.values())}: {_counts(self.outcomes)}",
         ]
-        for name in ("lost", "repeated", "misblamed", "leaked"):
+        for name in FAULTS:
             found: list[str] = getattr(self, name)
             lines.append(f"{name:10} {len(found)}")
             lines += [f"  {line}" for line in found]
         return "\n".join(lines)
+
+
+FAULTS = ("lost", "repeated", "misblamed", "unjudged", "leaked")
 
 
 def _counts(counter: Counter[str]) -> str:
@@ -100,22 +146,36 @@ class Campaign:
     checkout: Checkout
     engine: Engine
     proxy: CutEngine
+    provider: Provider
     dice: random.Random
     log: Callable[[str], None]
     tally: Tally = field(default_factory=Tally)
     runners: set[int] = field(default_factory=set)
     """Process numbers of every runner so far."""
 
-    def run_until(self, harms: int) -> None:
-        """Runs, one after the other, until so many harms were done."""
+    wanted: Counter[str] = field(default_factory=Counter)
+    """Harms that are still to be done, by their names in SHARES."""
+    deadline: float = 0.0
+    """Of the monotonic clock: after it nothing more is harmed."""
+
+    def run_until(self, harms: int, *, most_sec: float) -> None:
+        """Runs, one after the other, until so many harms were done, or the time is over."""
+        self.wanted = Counter({name: ceil(share * harms) for name, share in SHARES.items()})
+        self.deadline = time.monotonic() + most_sec
         number = 0
-        while sum(self.tally.harms.values()) < harms:
+        while self.wanted.total() and time.monotonic() < self.deadline:
             number += 1
             self._remove_preparation()
-            RunUnderFire(campaign=self, name=f"run-{number}", wanted=harms).to_its_end()
-            self.log(
-                f"run {number} is whole after {sum(self.tally.harms.values())} of {harms} harms"
-            )
+            RunUnderFire(campaign=self, name=f"run-{number}").to_its_end()
+            left = ", ".join(f"{name} {count}" for name, count in (+self.wanted).items())
+            self.log(f"run {number} is whole; left: {left or 'nothing'}")
+
+    def drawn(self, among: Collection[str]) -> str:
+        """What to do next; empty if nothing of it is left to do."""
+        left = {name: self.wanted[name] for name in among if self.wanted[name] > 0}
+        if not left or time.monotonic() > self.deadline:
+            return ""
+        return self.dice.choices(list(left), list(left.values()))[0]
 
     def containers(self, purpose: str = "") -> list[Any]:
         """Those of its runners; living ones alone if a purpose is asked for."""
@@ -134,7 +194,7 @@ class Campaign:
 
     def _remove_preparation(self) -> None:
         """Every third time or so, so that builders are at work and can be harmed."""
-        if self.dice.random() < 0.3:
+        if self.dice.random() < 0.3 or set(+self.wanted) == {"builder"}:
             for volume in self.checkout.volumes():
                 with suppress(docker.errors.APIError):
                     self.engine.api.remove_volume(volume, force=True)
@@ -146,35 +206,54 @@ class RunUnderFire:
 
     campaign: Campaign
     name: str
-    wanted: int
     harms: list[Harm] = field(default_factory=list)
     measured: dict[Path, str] = field(default_factory=dict)
     """result.json of each measured cell -> its digest, as first seen."""
+    done: Counter[str] = field(default_factory=Counter)
+    """Of the harms, by their names in SHARES."""
+    most_harms: int = 0
+    """Of the run so far, past which the command under way is left alone."""
 
     def to_its_end(self) -> None:
-        for _ in range(RUNNERS_PER_RUN):
-            exit_code, errors = self._one_runner()
-            self.look_at_results()
-            self.judge_exit(exit_code, errors)
-            if exit_code == 0:
-                break
-        else:
-            self._misblamed(f"not whole after {RUNNERS_PER_RUN} runners")
+        self._until_done(self._run_words(), [name for name in SHARES if name != "judge"])
+        self._until_done(("judge", self.name, "--judge", f"model:{MODEL}"), WHILE_JUDGING)
         self.judge_outcomes()
+        self.look_at_verdicts()
         self.look_for_leaks()
 
-    def _one_runner(self) -> tuple[int, str]:
+    def _run_words(self) -> tuple[str, ...]:
+        asked = ("run", "--run", self.name, "--scenario", "small", "--ungated", "--server", "good")
+        return (*asked, "--model", MODEL, "--trials", str(TRIALS), "--jobs", str(JOBS))
+
+    def _until_done(self, words: Sequence[str], harms: Collection[str]) -> None:
+        """The same command again and again, under fire, until it ends well."""
+        self.most_harms = len(self.harms) + MOST_HARMS
+        for _ in range(RUNNERS_PER_RUN):
+            began = time.time()
+            exit_code, errors = self._one_process(words, harms)
+            self.look_at_results()
+            self.judge_exit(exit_code, errors, Life(began=began, ended=time.time()))
+            if exit_code == 0 and (words[0] == "run" or not self._without_verdict()):
+                return
+        self._misblamed(f"{words[0]} is not done after {RUNNERS_PER_RUN} times")
+
+    def _one_process(self, words: Sequence[str], harms: Collection[str]) -> tuple[int, str]:
         """Its exit code, and what it wrote to stderr."""
         campaign = self.campaign
-        argv = campaign.checkout.argv(
-            *("run", "--run", self.name, "--scenario", "small", "--ungated", "--server", "good"),
-            *("--trials", str(TRIALS), "--jobs", str(JOBS)),
-        )
-        environment = {**os.environ, "DOCKER_HOST": campaign.proxy.url}
+        environment = {
+            **os.environ,
+            "DOCKER_HOST": campaign.proxy.url,
+            "ANTHROPIC_BASE_URL": campaign.provider.url,
+            "ANTHROPIC_API_KEY": "none-that-opens-anything",
+            "XDG_CACHE_HOME": str(campaign.checkout.root / "caches"),
+        }
         with (
             tempfile.TemporaryFile() as errors,
             subprocess.Popen(
-                argv, env=environment, stdout=subprocess.DEVNULL, stderr=errors
+                campaign.checkout.argv(*words),
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
             ) as process,
         ):
             campaign.runners.add(process.pid)
@@ -182,35 +261,68 @@ class RunUnderFire:
             while process.poll() is None:
                 if time.monotonic() > deadline:
                     process.kill()
-                    self._misblamed("a runner hung")
-                self._one_harm(process)
+                    self._misblamed(f"a {words[0]} hung")
+                self._one_harm(process, harms)
             errors.seek(0)
             return process.returncode, errors.read().decode(errors="replace")
 
-    def _one_harm(self, process: subprocess.Popen[bytes]) -> None:
+    def _one_harm(self, process: subprocess.Popen[bytes], among: Collection[str]) -> None:
         """Wait a while, then do one, if there is something to do it to."""
         with suppress(subprocess.TimeoutExpired):
             process.wait(self.campaign.dice.uniform(*PAUSE_SEC))
             return
-        if sum(self.campaign.tally.harms.values()) >= self.wanted:
+        if len(self.harms) >= self.most_harms:
             return
-        kind = self.campaign.dice.choices(list(SHARES), list(SHARES.values()))[0]
+        name = self.campaign.drawn(
+            [one for one in among if self.done[one] < MOST_OF_A_KIND.get(one, MOST_HARMS)]
+        )
         doing: dict[str, Callable[[subprocess.Popen[bytes]], Harm | None]] = {
             "runner": self._harm_runner,
+            "judge": self._kill_judge,
             "connections": self._cut_connections,
+            "provider": self._cut_provider,
+            "disk": self._fill_disk,
             "container": self._kill_container,
             "server": self._kill_server,
             "builder": self._kill_builder,
         }
-        harm = doing[kind](process)
+        if not name:
+            return
+        # A server lives for seconds of a cell: one look in passing would seldom meet it.
+        give_up = time.monotonic() + PATIENT_SEC.get(name, 0)
+        began, harm = time.time(), doing[name](process)
+        while harm is None and process.poll() is None and time.monotonic() < give_up:
+            time.sleep(0.2)
+            began, harm = time.time(), doing[name](process)
         if harm is not None:
-            self.harms.append(harm)
+            self.harms.append(replace(harm, began=began, ended=time.time()))
             self.campaign.tally.harms[harm.kind] += 1
+            self.campaign.wanted[name] -= 1
+            self.done[name] += 1
 
     def _harm_runner(self, process: subprocess.Popen[bytes]) -> Harm:
         sent = self.campaign.dice.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
         process.send_signal(sent)
         return Harm(kind=sent.name)
+
+    def _kill_judge(self, process: subprocess.Popen[bytes]) -> Harm:
+        process.kill()
+        return Harm(kind="judge")
+
+    def _cut_provider(self, _: object) -> Harm | None:
+        return Harm(kind="provider") if self.campaign.provider.cut() else None
+
+    def _fill_disk(self, process: subprocess.Popen[bytes]) -> Harm | None:
+        """For a while the system takes no byte more of any file that the process writes."""
+        with suppress(ProcessLookupError):
+            limits = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, limits[1]))
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(self.campaign.dice.uniform(*FULL_SEC))
+            if process.poll() is None:
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, limits)
+            return Harm(kind="disk")
+        return None
 
     def _cut_connections(self, _: object) -> Harm | None:
         if not self.campaign.proxy.cut():
@@ -273,18 +385,20 @@ class RunUnderFire:
                 self.campaign.tally.repeated.append(f"{self.name}: {path}")
         self.measured |= found
 
-    def judge_exit(self, exit_code: int, errors: str) -> None:
-        kinds = {harm.kind for harm in self.harms}
-        explained = {0, 1}
-        if "SIGKILL" in kinds:
+    def judge_exit(self, exit_code: int, errors: str, life: Life) -> None:
+        """By what was done while the process lived."""
+        kinds = {harm.kind for harm in self.harms if life.saw(harm)}
+        explained = {0}
+        if kinds - {"SIGKILL", "judge"}:
+            explained.add(1)
+        if kinds & {"SIGKILL", "judge"}:
             explained.add(-signal.SIGKILL)
         if kinds & {"SIGTERM", "SIGHUP"}:
             explained.add(130)
             # Before it could ask for the signal: the system's own answer to it.
             explained |= {-signal.SIGTERM, -signal.SIGHUP}
-        planned = 2 * TRIALS
-        if exit_code == 0 and len(self.measured) != planned:
-            self._misblamed(f"exit 0 with {len(self.measured)} of {planned} cells measured")
+        if exit_code == 0 and len(self.measured) != PLANNED:
+            self._misblamed(f"exit 0 with {len(self.measured)} of {PLANNED} cells measured")
         if exit_code not in explained:
             self._misblamed(f"exit {exit_code} after {sorted(kinds)}: {errors[-800:]}{self._log()}")
 
@@ -298,8 +412,13 @@ class RunUnderFire:
             result = json.loads(path.read_text())
             outcome = result["outcome"]
             self.campaign.tally.outcomes[outcome["kind"]] += 1
-            if not self._explains(outcome["kind"], cell=path.parent.parent.name):
-                done = ", ".join(f"{harm.kind} {harm.cell}".strip() for harm in self.harms)
+            life = Life(
+                began=datetime.fromisoformat(result["started_at"]).timestamp(),
+                ended=path.stat().st_mtime,
+            )
+            seen = [harm for harm in self.harms if life.saw(harm)]
+            if not explains(seen, outcome["kind"], cell=path.parent.parent.name):
+                done = ", ".join(f"{harm.kind} {harm.cell}".strip() for harm in seen)
                 where = "/".join(path.parts[-3:-1])
                 server = result["cell"]["server"]
                 text = f"{where} ({server}): {outcome['kind']}, {outcome['reason']}; after {done}"
@@ -308,16 +427,22 @@ class RunUnderFire:
             if told:
                 self._misblamed(f"{path.parent}: the agent was told {told.group()!r}")
 
-    def _explains(self, outcome: str, *, cell: str) -> bool:
-        """Does the harm done in this run explain it?"""
-        kinds = {harm.kind for harm in self.harms}
-        if outcome == "answered":
-            return True
-        if outcome == "sandbox_failed":
-            return bool(kinds & {"cut", "container"})
-        if outcome == "cancelled":
-            return bool(kinds & {"SIGTERM", "SIGHUP"})
-        return outcome in OF_A_SERVER and Harm(kind="server", cell=cell) in self.harms
+    def _without_verdict(self) -> list[str]:
+        """Measured cells without the judge's verdict: of a campaign's whole answer it is 1."""
+        missing = []
+        for path in self.measured:
+            outcome = json.loads(path.read_text())["outcome"]["kind"]
+            card = path.parent.parent / "scorecard.json"
+            fairness = json.loads(card.read_text())["fairness"] if card.exists() else {}
+            verdict = fairness.get("verdict") or {}
+            told = (verdict.get("judge"), verdict.get("quality"))
+            if told != (f"model:{MODEL}", float(outcome == "answered")):
+                missing.append("/".join(path.parts[-3:-1]))
+        return missing
+
+    def look_at_verdicts(self) -> None:
+        missing = self._without_verdict()
+        self.campaign.tally.unjudged += [f"{self.name}: {where}" for where in missing]
 
     def _misblamed(self, text: str) -> None:
         self.campaign.tally.misblamed.append(f"{self.name}: {text}")
@@ -329,20 +454,48 @@ class RunUnderFire:
             self.campaign.tally.leaked.append(f"{self.name}: {purpose} {item['Id'][:12]}")
 
 
+def explains(seen: Sequence[Harm], outcome: str, *, cell: str) -> bool:
+    """Does what was done while an attempt lived explain how it ended?"""
+    everywhere = {harm.kind for harm in seen}
+    here = {harm.kind for harm in seen if harm.cell == cell}
+    if outcome == "answered":
+        return True
+    if outcome in OF_A_SERVER:
+        return "server" in here
+    if outcome == "sandbox_failed":
+        return "container" in here or "cut" in everywhere
+    if outcome == "cancelled":
+        # A runner that the disk or the provider stops ends the cells beside the one that met it.
+        return bool(everywhere & {"SIGTERM", "SIGHUP", "disk"})
+    causes = {"provider_failed": "provider", "runner_failed": "disk"}
+    return causes.get(outcome) in everywhere
+
+
 # --- the command --------------------------------------------------------------------------------
 
 
 def campaign(
-    folder: Path, engine: Engine, *, harms: int, seed: int, log: Callable[[str], None]
+    folder: Path,
+    engine: Engine,
+    *,
+    harms: int,
+    seed: int,
+    log: Callable[[str], None],
+    most_sec: float = 86_400,
 ) -> Tally:
     """In a checkout of its own under `folder`; nothing of it is left on the engine."""
     checkout = make(folder / "checkout")
-    with cut_engine(engine, folder) as (proxy, _):
+    with cut_engine(engine, folder) as (proxy, _), provider(seed) as answering:
         under_fire = Campaign(
-            checkout=checkout, engine=engine, proxy=proxy, dice=random.Random(seed), log=log
+            checkout=checkout,
+            engine=engine,
+            proxy=proxy,
+            provider=answering,
+            dice=random.Random(seed),
+            log=log,
         )
         try:
-            under_fire.run_until(harms)
+            under_fire.run_until(harms, most_sec=most_sec)
         finally:
             _clean(checkout, engine)
     return under_fire.tally
@@ -363,9 +516,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--harms", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no run after them")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        tally = campaign(Path(folder), connect(), harms=asked.harms, seed=asked.seed, log=_say)
+        tally = campaign(
+            Path(folder),
+            connect(),
+            harms=asked.harms,
+            seed=asked.seed,
+            log=_say,
+            most_sec=asked.minutes * 60,
+        )
     print(tally)  # noqa: T201 - a command of its own
     return 0 if tally.clean else 1
 

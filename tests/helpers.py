@@ -13,7 +13,8 @@ from pathlib import Path
 
 import docker
 
-from runner.agents import AGENTS
+from runner.agents import AGENTS, system_prompt
+from runner.agents.models.model_settings import ModelSettings
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import Toolbox
 from runner.agents.usage import UsageTotals
@@ -191,6 +192,11 @@ def cell(server: str = "shell", *, trial: int = 1, **inputs: str) -> Cell:
 # --- a conversation on this machine -------------------------------------------------------------
 
 
+def told(agent: str) -> str:
+    """What an agent is told under the limits of the product."""
+    return system_prompt(agent, Limits(), ModelSettings().output_tokens)
+
+
 def converse_here(
     agent: str, model: Model, asked: Scenario, folder: Path
 ) -> tuple[Outcome, list[Event]]:
@@ -202,6 +208,7 @@ def converse_here(
         toolbox=Toolbox(LocalSandbox(folder), Limits()),
         record=events.append,
         totals=UsageTotals(),
+        system=told(agent),
         instructions="",
     )
 

@@ -232,22 +232,23 @@ def shipped(names: Iterable[str] = ()) -> Iterator[Answer]:
     for file in sorted(SCENARIOS.glob("*/*/scenario.yaml")):
         texts = [path.read_text("utf-8") for path in sorted(file.parent.glob("reference/*.md"))]
         if texts and (not wanted or file.parent.name in wanted):
-            yield _answer(file, texts)
+            source = parse_yaml(file.read_text("utf-8"), Scenario, where=str(file)).repository
+            cache = ROOT / ".fairtrial" / "repositories"
+            fetched = fetch_source(source, cache=cache, pins=None, environ=dict(os.environ))
+            yield answer_of(file.parent.name, fetched.path, fetched.commit, texts)
 
 
-def _answer(file: Path, texts: list[str]) -> Answer:
-    source = parse_yaml(file.read_text("utf-8"), Scenario, where=str(file)).repository
-    cache = ROOT / ".fairtrial" / "repositories"
-    fetched = fetch_source(source, cache=cache, pins=None, environ=dict(os.environ))
-    with GitFiles(fetched.path, fetched.commit) as files:
+def answer_of(name: str, repository: Path, commit: str, texts: list[str]) -> Answer:
+    """What the texts cite of a repository, as far as it holds."""
+    with GitFiles(repository, commit) as files:
         claims = tuple(_that_hold(_claims(texts, files), files))
     names: dict[str, dict[str, None]] = {}
     for claim in claims:
         names.setdefault(claim.path, {})[claim.symbol or ""] = None
     return Answer(
-        name=file.parent.name,
-        repository=str(fetched.path),
-        commit=fetched.commit,
+        name=name,
+        repository=str(repository),
+        commit=commit,
         claims=claims,
         names={path: tuple(filter(None, symbols)) for path, symbols in names.items()},
     )
@@ -295,9 +296,9 @@ def _that_hold(claims: Iterable[Claim], files: Files) -> Iterator[Claim]:
 # --- the bench ------------------------------------------------------------------------------
 
 
-def figures() -> list[dict[str, Any]]:
+def figures(answers: Iterable[Answer]) -> list[dict[str, Any]]:
     """Name, value, bound and detail of each figure, for tests/bench.py."""
-    table = {outcome.change: outcome for outcome in outcomes(shipped())}
+    table = {outcome.change: outcome for outcome in outcomes(answers)}
     return [
         _bound("honest citations called weak", _weak(table["none"]), 0.08),
         *(_rate_bound(table[change], bound) for change, bound in _BOUNDS.items()),
@@ -318,7 +319,7 @@ _BOUNDS = {
 
 def _weak(honest: Outcome) -> float:
     marked = honest.named * honest.marked_named + honest.bare * honest.marked_bare
-    return marked / (honest.named + honest.bare)
+    return marked / max(1, honest.named + honest.bare)
 
 
 def _bound(name: str, value: float, bound: float, detail: str = "") -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,12 +15,13 @@ import pytest
 from runner.records import CellResult, Outcome, OutcomeKind
 from runner.records.run_store import write_record
 from runner.sandbox.engine import Engine
-from tests.campaign import Campaign, Harm, RunUnderFire, campaign
+from tests.campaign import Campaign, Harm, Life, RunUnderFire, campaign
+from tests.campaign_provider import Provider
 from tests.checkout import Checkout
 from tests.helpers import NO_TIME, cell
 from tests.sandbox.cut_engine import CutEngine
 
-HARMS = 10
+HARMS = 8
 
 
 @pytest.mark.docker
@@ -27,7 +30,7 @@ def test_random_harm_loses_nothing_repeats_nothing_and_blames_nobody_wrongly(
 ) -> None:
     assert base_image
     tally = campaign(tmp_path, engine, harms=HARMS, seed=7, log=print)
-    assert sum(tally.harms.values()) == HARMS
+    assert all(tally.harms[name] for name in ("container", "server", "provider", "disk", "judge"))
     assert tally.outcomes["answered"]
     assert tally.clean, str(tally)
 
@@ -40,10 +43,11 @@ def under_fire(root: Path, *harms: Harm, engine: Any = None) -> RunUnderFire:
         checkout=Checkout(root, ""),
         engine=engine,
         proxy=cast("CutEngine", None),
+        provider=cast("Provider", None),
         dice=random.Random(1),
         log=print,
     )
-    return RunUnderFire(campaign=of, name="r", wanted=0, harms=list(harms))
+    return RunUnderFire(campaign=of, name="r", harms=list(harms))
 
 
 def add_result(root: Path, kind: OutcomeKind, *, number: int = 1, said: str = "") -> Path:
@@ -56,7 +60,7 @@ def add_result(root: Path, kind: OutcomeKind, *, number: int = 1, said: str = ""
         timings=NO_TIME,
         peak_memory_mb=None,
         state_mb=None,
-        started_at="2026-01-01",
+        started_at=datetime.fromtimestamp(BEGAN, UTC).isoformat(),
         plan="a" * 64,
         ungated=True,
         transcript="b" * 64,
@@ -64,11 +68,22 @@ def add_result(root: Path, kind: OutcomeKind, *, number: int = 1, said: str = ""
     )
     write_record(folder / "result.json", result)
     (folder / "transcript.jsonl").write_text(said)
+    os.utime(folder / "result.json", (BEGAN + 60, BEGAN + 60))
     return folder / "result.json"
 
 
-SERVER_HARMED = Harm(kind="server", cell="c1")
-CONTAINER_HARMED = Harm(kind="container", cell="c1")
+BEGAN = 1_800_000_000.0
+"""When the attempt of these tests began; it took a minute."""
+
+
+def harmed(kind: str, cell: str = "", after_sec: float = 30) -> Harm:
+    at = BEGAN + after_sec
+    return Harm(kind=kind, cell=cell, began=at, ended=at + 0.1)
+
+
+SERVER_HARMED = harmed("server", "c1")
+CONTAINER_HARMED = harmed("container", "c1")
+LATER = 300
 
 
 @pytest.mark.parametrize(
@@ -77,23 +92,42 @@ CONTAINER_HARMED = Harm(kind="container", cell="c1")
         ("answered", [], 0),
         ("server_crashed", [SERVER_HARMED], 0),
         ("server_crashed", [CONTAINER_HARMED], 1),
-        ("server_crashed", [Harm(kind="server", cell="another")], 1),
-        ("server_crashed", [Harm(kind="cut")], 1),
-        ("sandbox_failed", [Harm(kind="cut")], 0),
+        ("server_crashed", [harmed("server", "another")], 1),
+        ("server_crashed", [harmed("server", "c1", LATER)], 1),
+        ("server_crashed", [harmed("cut")], 1),
+        ("sandbox_failed", [harmed("cut")], 0),
+        ("sandbox_failed", [harmed("cut", after_sec=LATER)], 1),
+        ("sandbox_failed", [harmed("cut", after_sec=-30)], 1),
+        ("sandbox_failed", [CONTAINER_HARMED], 0),
+        ("sandbox_failed", [harmed("container", "another")], 1),
+        ("sandbox_failed", [harmed("container", "c1", -30)], 1),
         ("sandbox_failed", [SERVER_HARMED], 1),
-        ("cancelled", [Harm(kind="SIGTERM")], 0),
-        ("cancelled", [Harm(kind="SIGKILL")], 1),
+        ("cancelled", [harmed("SIGTERM")], 0),
+        ("cancelled", [harmed("SIGKILL")], 1),
+        ("provider_failed", [harmed("provider")], 0),
+        ("provider_failed", [harmed("provider", after_sec=LATER)], 1),
+        ("provider_failed", [harmed("cut")], 1),
+        ("runner_failed", [harmed("disk")], 0),
         ("runner_failed", [CONTAINER_HARMED], 1),
-        ("out_of_time", [Harm(kind="cut")], 1),
+        ("out_of_time", [harmed("cut")], 1),
     ],
 )
-def test_an_outcome_that_the_harm_does_not_explain_is_counted(
+def test_an_outcome_that_its_own_harm_does_not_explain_is_counted(
     tmp_path: Path, kind: OutcomeKind, harms: list[Harm], blames: int
 ) -> None:
     add_result(tmp_path, kind)
     run = under_fire(tmp_path, *harms)
     run.judge_outcomes()
     assert len(run.campaign.tally.misblamed) == blames
+
+
+def test_an_answer_without_its_verdict_is_counted(tmp_path: Path) -> None:
+    add_result(tmp_path, "answered")
+    run = under_fire(tmp_path)
+    run.look_at_results()
+    run.look_at_verdicts()
+    assert run.campaign.tally.unjudged == ["r: c1/attempt-1"]
+    assert not run.campaign.tally.clean
 
 
 def test_an_agent_that_is_told_of_what_it_has_not_done_is_counted(tmp_path: Path) -> None:
@@ -106,19 +140,24 @@ def test_an_agent_that_is_told_of_what_it_has_not_done_is_counted(tmp_path: Path
 @pytest.mark.parametrize(
     ("exit_code", "harms", "blames"),
     [
-        (1, [], 0),
+        (1, [], 1),
+        (1, [harmed("disk")], 0),
+        (1, [harmed("cut", after_sec=LATER)], 1),
         (0, [], 1),
-        (70, [Harm(kind="cut")], 1),
-        (130, [Harm(kind="SIGHUP")], 0),
-        (130, [Harm(kind="cut")], 1),
-        (-9, [Harm(kind="SIGKILL")], 0),
+        (70, [harmed("cut")], 1),
+        (130, [harmed("SIGHUP")], 0),
+        (130, [harmed("SIGHUP", after_sec=-30)], 1),
+        (130, [harmed("cut")], 1),
+        (-9, [harmed("SIGKILL")], 0),
+        (-9, [harmed("judge")], 0),
+        (-9, [harmed("disk")], 1),
     ],
 )
-def test_an_exit_that_the_harm_does_not_explain_is_counted(
+def test_an_exit_that_the_harm_of_its_own_process_does_not_explain_is_counted(
     tmp_path: Path, exit_code: int, harms: list[Harm], blames: int
 ) -> None:
     run = under_fire(tmp_path, *harms)
-    run.judge_exit(exit_code, "")
+    run.judge_exit(exit_code, "", Life(began=BEGAN, ended=BEGAN + 60))
     assert len(run.campaign.tally.misblamed) == blames
 
 

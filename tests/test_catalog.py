@@ -306,7 +306,7 @@ def test_a_broken_server_is_told_what_and_where(root: Path, name: str) -> None:
 
 def test_no_server_is_called_shell(root: Path) -> None:
     server(root, "shell")
-    assert "`shell` is the built-in baseline" in said(load_catalog(root))
+    assert "`shell` and `none` are built in" in said(load_catalog(root))
 
 
 def test_a_servers_digest_moves_with_what_a_cell_sees_and_with_nothing_else(root: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,36 @@ except KeyboardInterrupt:
     time.sleep(0.3)
     sys.exit(130)
 """
+
+
+CHANGED = """
+import argparse, os, signal, sys, time
+import runner.cli.main as main
+
+def done(_):
+    try:
+        if sys.argv[2] == "signal":
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+    except KeyboardInterrupt:
+        pass
+    # As pydantic's core does with what meets it while it builds a model.
+    raise ValueError("SchemaError: KeyboardInterrupt: ")
+
+main._done = done
+sys.exit(main._run_verb(argparse.Namespace(root=sys.argv[1], verb="run")))
+"""
+
+
+@pytest.mark.parametrize(("cause", "code"), [("signal", 130), ("nothing", 70)])
+def test_a_signal_that_a_library_makes_an_error_of_its_own_of_ends_in_130(
+    tmp_path: Path, cause: str, code: int
+) -> None:
+    argv = [sys.executable, "-c", CHANGED, str(tmp_path), cause]
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
+    assert ("interrupted: what is finished is kept" in done.stderr) == (code == 130)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

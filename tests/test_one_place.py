@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -63,7 +62,6 @@ def test_a_model_is_one_definition_and_one_line(
     assert "echo" in capsys.readouterr().out
 
 
-@dataclass(frozen=True, kw_only=True)
 class Hello(Request):
     whom: str = said("WHOM")
     loud: bool = said("--loud", "in capitals")

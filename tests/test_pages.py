@@ -46,6 +46,7 @@ NOT_RUN = {
     "CONTRIBUTING.md: fairtrial check callers-of-format-filename": NETWORK,
     "agentbench.md: fairtrial agentbench run --mode react": "151 queries take many minutes",
     "agentbench.md: fairtrial agentbench report RUN": OWN,
+    "exact.md: fairtrial run --exact": "tests/benchmarks/test_exact.py runs two questions so",
     "import.md: fairtrial import claude-code --scenario flask-error-handling": OWN,
     "import.md: fairtrial import scenario flask.yaml": OWN,
     "judging.md: fairtrial judge RUN --judge model:claude-sonnet-4-6 --dry-run": OWN,

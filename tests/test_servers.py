@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import pytest
 
-from runner.records import Canary, Limits, McpCall, ServerSpec, WarmUp
+from runner.records import Canary, KnownName, Limits, McpCall, ServerSpec, WarmUp
 from runner.report.card import card_text
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
@@ -310,6 +310,45 @@ def test_the_repositorys_own_canary_comes_before_the_one_for_any() -> None:
     assert pick_canary(spec, "npm:zod@4.1.0").call.tool == "find"
     with pytest.raises(ServerError, match="no health probe for npm:zod"):
         pick_canary(spec_of(canaries=(own,)), "npm:zod@4.1.0")
+
+
+KNOWN = KnownName(symbol="url_for", path="src/app.py", language="python")
+
+
+def test_a_probe_for_any_repository_asks_for_a_name_that_is_known_to_be_there() -> None:
+    asks = Canary(
+        repository="*",
+        call=McpCall(tool="find", arguments={"q": ["{known.symbol}"], "in": "{workspace}"}),
+        contains="{known.path}:",
+        languages=("python",),
+    )
+    spec = spec_of(canaries=(asks,))
+    found = pick_canary(spec, "npm:zod@4.1.0", KNOWN)
+    assert found.call.arguments == {"q": ["url_for"], "in": "{workspace}"}
+    assert found.contains == "src/app.py:"
+    assert definition_problems(spec, "here") == []
+    # Of a repository in another language, or of which no name is known, it would prove nothing.
+    with pytest.raises(ServerError, match="no health probe"):
+        pick_canary(spec, "npm:zod@4.1.0", KNOWN.model_copy(update={"language": "go"}))
+    with pytest.raises(ServerError, match="no health probe"):
+        pick_canary(spec, "npm:zod@4.1.0")
+    wrong = spec_of(canaries=(asks.model_copy(update={"call": _asking("{known.line}")}),))
+    assert "no placeholder {known.line}" in str(definition_problems(wrong, "here"))
+
+
+def _asking(text: str) -> McpCall:
+    return McpCall(tool="find", arguments={"q": text})
+
+
+@pytest.mark.parametrize("name", ["mcp-ripgrep", "code-index-mcp", "serena-agent", "codegraph"])
+def test_four_shipped_servers_can_be_measured_where_a_name_is_known(name: str) -> None:
+    (folder,) = [it for it in SHIPPED if it.name == name]
+    spec = read_server(folder).spec
+    found = pick_canary(spec, "git:local:shop@1", KNOWN)
+    assert "url_for" in str(found.call.arguments)
+    assert "src/app.py" in found.contains
+    # What it is asked does not hold what it has to answer.
+    assert "src/app.py" not in str(found.call.arguments)
 
 
 # --- in the engine --------------------------------------------------------------------------

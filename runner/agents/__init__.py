@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from runner.agents import json_actions, react
-from runner.agents.prompt import SYSTEM
+from runner.agents.prompt import SYSTEM, limits_told
 from runner.agents.text_tool_calls import RecordedModel
 from runner.agents.tool_calling import Conversation
 from runner.agents.tools import Toolbox
 from runner.agents.usage import UsageTotals
 from runner.protocols import Agent, Model
-from runner.records import DEFAULT_AGENT, Event, Scenario
+from runner.records import DEFAULT_AGENT, Event, Limits, Scenario
 
 
 class AgentFactory(Protocol):
@@ -26,6 +26,7 @@ class AgentFactory(Protocol):
         toolbox: Toolbox,
         record: Callable[[Event], None],
         totals: UsageTotals,
+        system: str,
         instructions: str,
     ) -> Agent:
         """`record` gets every event as it happens; `totals` counts along, whatever ends it."""
@@ -36,26 +37,28 @@ FORMS = {"react": react.FORM, "json_actions": json_actions.FORM}
 """What an agent is told besides, where its replies have a form of their own."""
 
 
-def system_prompt(agent: str) -> str:
-    return SYSTEM + FORMS.get(agent, "")
+def system_prompt(agent: str, limits: Limits, answer_tokens: int) -> str:
+    """The same text in every arm. `answer_tokens`: that one turn may write, thinking apart."""
+    return SYSTEM + limits_told(limits, answer_tokens) + FORMS.get(agent, "")
 
 
 def agent_told(system: str) -> str:
     """The agent that was told so; tool_calling for what none of today's is told."""
-    for agent in FORMS:
-        if system == system_prompt(agent):
+    # By its form alone: what is told beside it was another text in recordings of earlier versions.
+    for agent, form in FORMS.items():
+        if system.endswith(form):
             return agent
     return DEFAULT_AGENT
 
 
 def _react(*, model: Model, **cell: Any) -> Agent:
     reading = _reading(model, react.React)
-    return Conversation(model=reading, **_in_form("react"), **cell)
+    return Conversation(model=reading, turns_per_step=TURNS_PER_STEP, **cell)
 
 
 def _json_actions(*, model: Model, **cell: Any) -> Agent:
     reading = _reading(model, json_actions.JsonActions)
-    return Conversation(model=reading, **_in_form("json_actions"), **cell)
+    return Conversation(model=reading, turns_per_step=TURNS_PER_STEP, **cell)
 
 
 def _reading(model: Model, form: Callable[[Model], Model]) -> Model:
@@ -64,10 +67,6 @@ def _reading(model: Model, form: Callable[[Model], Model]) -> Model:
 
 TURNS_PER_STEP = 30
 """Of an agent that is told to answer; malformed turns count too."""
-
-
-def _in_form(agent: str) -> dict[str, Any]:
-    return {"system": system_prompt(agent), "turns_per_step": TURNS_PER_STEP}
 
 
 AGENTS: dict[str, AgentFactory] = {

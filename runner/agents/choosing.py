@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from runner.agents import agent_told
-from runner.agents.models import MODELS, kind_and_argument
+from runner.agents import AGENTS, agent_told
+from runner.agents.models import MODELS, kind_and_argument, kind_name
+from runner.agents.packaged import PACKAGED
+from runner.agents.packaged.program import require_fitting
 from runner.support.errors import FairtrialError
+
+
+def chosen_agent(asked: str, models: Sequence[str]) -> str:
+    """A name in AGENTS or PACKAGED. Raises FairtrialError if there is none, or it asks no such
+    model."""
+    name = asked or agent_for(models)
+    if name not in {*AGENTS, *PACKAGED}:
+        known = ", ".join([*AGENTS, *PACKAGED])
+        raise FairtrialError(f"there is no agent {name!r}", hint=f"this version has {known}")
+    if name in PACKAGED:
+        require_fitting(name, {model: kind_name(model) for model in models})
+    return name
 
 
 def agent_for(models: Iterable[str]) -> str:

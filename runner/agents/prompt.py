@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from runner.records import Limits
+
 SYSTEM = """\
 You answer questions about a source repository that is checked out, read-only, at /workspace, \
 your working directory. It has no network.
@@ -20,6 +22,17 @@ FINAL = (
     "The limit of this step is reached, and no further call is made. "
     "Reply now with your final answer, in the form you were given, from what you have seen."
 )
+
+
+def limits_told(limits: Limits, answer_tokens: int) -> str:
+    """What ends a call or a reply early. `answer_tokens`: of one turn, thinking apart."""
+    return f"""\
+- A shell command is stopped after {limits.shell_timeout_sec} s; you then get what it had printed.\
+ A call of another tool has a limit of its own, which its error names.
+- Of a result of more than {limits.result_chars:,} characters you get the beginning and the end,\
+ and how much is missing between them.
+- A reply ends after {answer_tokens:,} tokens, wherever it is.
+"""
 
 
 def malformed(problem: str) -> str:

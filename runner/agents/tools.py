@@ -20,8 +20,7 @@ SHELL_SPEC = ToolSpec(
     description=(
         "Run one command with bash at the repository's root and get stdout and stderr. "
         "Each call is a fresh shell, and what it started ends with it. There is no network, "
-        "and the repository is read-only; /tmp may be written. Long output is cut in the middle, "
-        "and says so."
+        "and the repository is read-only; /tmp may be written."
     ),
     input_schema={
         "type": "object",
@@ -82,17 +81,23 @@ class MountedServer:
 
 
 class Toolbox:
-    """What the arm offers: the shell, and a server's tools if one is mounted."""
+    """What the arm offers: the shell, unless it has no tool, and a server's if one is mounted."""
 
     def __init__(
-        self, sandbox: Sandbox, limits: Limits, mounted: MountedServer | None = None
+        self,
+        sandbox: Sandbox,
+        limits: Limits,
+        mounted: MountedServer | None = None,
+        *,
+        has_shell: bool = True,
     ) -> None:
         self._sandbox = sandbox
         self._limits = limits
         self._mounted = mounted
         self._server_names: dict[str, str] = {}
         """The model's name of a tool -> the server's."""
-        self.specs = (SHELL_SPEC, *self._server_specs())
+        shell = (SHELL_SPEC,) if has_shell else ()
+        self.specs = (*shell, *self._server_specs())
 
     def _server_specs(self) -> list[ToolSpec]:
         specs: list[ToolSpec] = []
@@ -127,7 +132,7 @@ class Toolbox:
             return self._refusal(call.problem)
         if call.tool in self._server_names and self._mounted is not None:
             return await self._call_server(self._mounted, call, timeout_sec)
-        if call.tool != SHELL_SPEC.name:
+        if call.tool != SHELL_SPEC.name or SHELL_SPEC not in self.specs:
             return self._refusal(f"there is no tool {call.tool!r}")
         command = call.arguments.get("command")
         if not isinstance(command, str) or not command.strip():
@@ -189,7 +194,8 @@ def shown_outcome(
 def _with_status(result: ShellResult, limit_sec: float) -> str:
     """The output, and a last line that says so if the command was stopped or failed."""
     if result.timed_out:
-        status = f"[stopped after {limit_sec:g} s]"
+        printed = "above is what it had printed" if result.size_chars else "it had printed nothing"
+        status = f"[stopped after {limit_sec:g} s; {printed}]"
     elif result.exit_code:
         status = f"[exit code {result.exit_code}]"
     else:

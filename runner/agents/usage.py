@@ -29,12 +29,16 @@ class UsageTotals:
 
     def add_turn(self, turn: Turn, wall_sec: float) -> None:
         """`wall_sec`: of the whole turn, back-off included."""
-        turn_usd = 0.0 if self.price is None else self.price.cost_usd(turn)
-        self.usd += turn_usd
-        self.account.add(self.new_tokens.add(turn), turn_usd)
+        self.count_turn(turn)
         self.backoff_sec += turn.backoff_sec
         # A provider's rate limit is not the agent's work: charged to it, a busy day looks slow.
         self.agent_sec += max(0.0, wall_sec - turn.backoff_sec)
+
+    def count_turn(self, turn: Turn, subagent: str | None = None) -> None:
+        """Its tokens and dollars, where its seconds are counted elsewhere."""
+        turn_usd = 0.0 if self.price is None else self.price.cost_usd(turn)
+        self.usd += turn_usd
+        self.account.add(self.new_tokens.add(turn, subagent), turn_usd)
 
     def add_calls(self, count: int, wall_sec: float) -> None:
         """`wall_sec`: of all of them, if they ran at the same time."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from runner.records import ArmServer
-from runner.records.arms import MOST_MOVED, SHELL_ARM
+from runner.records.arms import MOST_MOVED, NO_TOOLS_ARM, SHELL_ARM
 from runner.support.errors import FairtrialError
 
 _ASKED = re.compile(r"(?P<server>.+?)(?P<moved>(?:\+-?|-)\d+)?(?P<twin>\+twin\d*)?")
@@ -22,7 +22,7 @@ def split_arm(asked: str, known: Collection[str]) -> tuple[str, str]:
         return asked, ""
     server, moved, twin = found["server"], found["moved"] or "", found["twin"] or ""
     if moved.startswith("-"):
-        if server not in {*known, SHELL_ARM}:
+        if server not in {*known, SHELL_ARM, NO_TOOLS_ARM}:
             return asked, ""
         moved = f"+{moved}"
     _require_possible(asked, server, moved)
@@ -31,9 +31,9 @@ def split_arm(asked: str, known: Collection[str]) -> tuple[str, str]:
 
 
 def _require_possible(asked: str, server: str, moved: str) -> None:
-    if server == SHELL_ARM:
+    if server in (SHELL_ARM, NO_TOOLS_ARM):
         raise FairtrialError(
-            f"the shell is no server: there is no arm {asked!r}",
+            f"`{server}` is no server: there is no arm {asked!r}",
             hint="say a server's name twice for its twin, or `NAME+20` for its lines moved by 20",
         )
     if moved and not 0 < abs(int(moved[1:])) <= MOST_MOVED:

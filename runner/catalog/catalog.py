@@ -19,12 +19,22 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from runner.catalog.exact_questions import (
+    QUESTIONS_FILE,
+    names_of_questions,
+    problems_of_names,
+    reference_of,
+    rubric_of,
+    scenario_of,
+)
 from runner.records import (
+    ExactQuestion,
+    ExactQuestions,
     Record,
     Rubric,
     RubricStep,
@@ -37,7 +47,8 @@ from runner.records import (
     parse_yaml,
     read_text,
 )
-from runner.servers.definition_rules import LOCK_FILES
+from runner.records.arms import NO_TOOLS_ARM
+from runner.servers.definition_rules import LOCK_FILES, probe_for
 from runner.servers.definition_rules import definition_problems as launch_problems
 from runner.support.errors import CatalogError, FairtrialError, Problem
 
@@ -45,7 +56,9 @@ SHELL = "shell"
 """The baseline arm: built in, no folder, no command."""
 HELD_OUT = "held-out"
 IMPORTED_SCENARIOS = "imported"
-APART = frozenset({HELD_OUT, IMPORTED_SCENARIOS})
+EXACT = "exact"
+"""scenarios/exact/<repository>/questions.yaml: each question is a scenario of one step."""
+APART = frozenset({HELD_OUT, IMPORTED_SCENARIOS, EXACT})
 """Suites that no run takes unasked."""
 TESTBED = "testbed"
 """images/servers/testbed/: MCP-AgentBench's servers, which no scenario is measured with."""
@@ -74,6 +87,8 @@ class LoadedScenario:
     """Path from the checkout's top -> digest of the text that was parsed, with LF line ends.
 
     The file may be another by the time somebody looks there again."""
+    question: ExactQuestion | None = None
+    """What it was made of, if its whole answer is a key."""
 
     @cached_property
     def asked(self) -> Sha256:
@@ -99,7 +114,8 @@ class LazyMapping(Mapping[str, T], Generic[T]):
     """Name -> its folder's content, read on first use; `values()` and `items()` read all."""
 
     folders: Mapping[str, Path]
-    read: Callable[[Path], T]
+    """A folder of questions stands here once for each of them."""
+    read: Callable[[str, Path], T]
     stray: tuple[Problem, ...] = ()
     """Problems that belong to no one folder."""
     _loaded: dict[str, T] = field(default_factory=dict)
@@ -107,7 +123,7 @@ class LazyMapping(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         """Raises CatalogError with every problem of the folder, KeyError if there is no folder."""
         if name not in self._loaded:
-            self._loaded[name] = self.read(self.folders[name])
+            self._loaded[name] = self.read(name, self.folders[name])
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -192,7 +208,7 @@ def _catalog_under(root: Path) -> Catalog:
     servers = {folder.name: folder for folder in _folders(root / "images/servers")}
     testbed, strangers = _testbed_folders(servers.pop(TESTBED, None), servers)
     return Catalog(
-        scenarios=LazyMapping(by_id, _read_scenario, tuple(stray)),
+        scenarios=LazyMapping(by_id, _ScenarioReader(), tuple(stray)),
         servers=LazyMapping(servers, _read_server),
         testbed=LazyMapping(testbed, _read_server, tuple(strangers)),
     )
@@ -224,7 +240,7 @@ def _both(shipped: LazyMapping[T], own: LazyMapping[T]) -> LazyMapping[T]:
     sources |= dict.fromkeys(own.folders.values(), own)
     return LazyMapping(
         dict(sorted({**shipped.folders, **own.folders}.items())),
-        lambda folder: sources[folder][folder.name],
+        lambda name, folder: sources[folder][name],
         (*shipped.stray, *own.stray),
     )
 
@@ -257,12 +273,22 @@ def _scenario_folders(scenarios: Path) -> tuple[dict[str, Path], list[Problem]]:
     by_id: dict[str, Path] = {}
     stray: list[Problem] = []
     for suite in _folders(scenarios):
-        for folder in _folders(suite):
-            first = by_id.setdefault(folder.name, folder)
+        for name, folder in _ids_of_suite(suite):
+            first = by_id.setdefault(name, folder)
             if first != folder:
                 message = f"{_where(first)} has the same id; choose another"
                 stray.append(Problem(where=_where(folder), message=message))
     return dict(sorted(by_id.items())), stray
+
+
+def _ids_of_suite(suite: Path) -> Iterator[tuple[str, Path]]:
+    for folder in _folders(suite):
+        if suite.name != EXACT:
+            yield folder.name, folder
+            continue
+        # A folder that cannot be read stands under its own name, so that somebody hears of it.
+        for name in names_of_questions(folder) or [""]:
+            yield f"{folder.name}.{name}".rstrip("."), folder
 
 
 def _folders(parent: Path) -> list[Path]:
@@ -281,8 +307,7 @@ def can_be_measured(server: ServerSpec | None, scenario: Scenario) -> bool:
     """
     if server is None:
         return True
-    repository = scenario.repository.label
-    return any(canary.repository in (repository, "*") for canary in server.canaries)
+    return probe_for(server, scenario.repository.label, scenario.known) is not None
 
 
 def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
@@ -364,6 +389,50 @@ def _unknown_files(folder: Path, known: Collection[str]) -> Iterator[Problem]:
 
 
 # --- scenarios ------------------------------------------------------------------------------
+
+
+class _ScenarioReader:
+    """Reads a scenario's folder; of a folder of questions, all at the first that is asked for."""
+
+    def __init__(self) -> None:
+        self._questions: dict[Path, dict[str, LoadedScenario]] = {}
+
+    def __call__(self, name: str, folder: Path) -> LoadedScenario:
+        if folder.parent.name != EXACT:
+            return _read_scenario(folder)
+        if folder not in self._questions:
+            self._questions[folder] = _read_questions(folder)
+        return self._questions[folder][name]
+
+
+def _read_questions(folder: Path) -> dict[str, LoadedScenario]:
+    """The scenario of each question, by its id."""
+    problems = list(_unknown_files(folder, {QUESTIONS_FILE}))
+    texts: FileTexts = {}
+    path = folder / QUESTIONS_FILE
+    asked = _record(path, ExactQuestions, problems, texts)
+    if asked:
+        for message in problems_of_names(texts[_where(path)], asked):
+            problems.append(Problem(where=_where(path), message=message))
+    if problems or not asked:
+        raise CatalogError(problems)
+    loaded = {}
+    for question in asked.questions:
+        one = loaded_question(folder.name, asked, question)
+        loaded[one.scenario.id] = replace(one, folder=folder, digests=_digests(texts))
+    return loaded
+
+
+def loaded_question(folder: str, asked: ExactQuestions, question: ExactQuestion) -> LoadedScenario:
+    """`folder`: the name of the one that holds, or is to hold, its file."""
+    return LoadedScenario(
+        scenario=scenario_of(folder, asked, question),
+        rubric=rubric_of(question),
+        reference=(reference_of(question),),
+        suite=EXACT,
+        folder=Path(folder),
+        question=question,
+    )
 
 
 def _read_scenario(folder: Path) -> LoadedScenario:
@@ -480,7 +549,7 @@ def _read_reference(folder: Path, scenario: Scenario, texts: FileTexts) -> tuple
 # --- servers --------------------------------------------------------------------------------
 
 
-def _read_server(folder: Path) -> LoadedServer:
+def _read_server(_: str, folder: Path) -> LoadedServer:
     problems = list(_unknown_files(folder, _SERVER_FILES))
     spec = _record(folder / "server.yaml", ServerSpec, problems, {})
     locks = _read_locks(folder, problems)
@@ -521,15 +590,15 @@ def _server_problems(folder: Path, spec: ServerSpec, locks: Mapping[str, str]) -
         yield Problem(where=_where(folder), message=message)
     where = _where(folder / "server.yaml")
     yield from launch_problems(spec, where)
-    if spec.name != folder.name or folder.name == SHELL:
+    if spec.name != folder.name or folder.name in (SHELL, NO_TOOLS_ARM):
         message = (
             f"is {spec.name!r}, but the folder is {folder.name!r}; "
-            f"`{SHELL}` is the built-in baseline's"
+            f"`{SHELL}` and `{NO_TOOLS_ARM}` are built in"
         )
         yield Problem(where=f"{where} name", message=message)
 
 
 def questions_digest(scenario: Scenario) -> str:
     """Of what the agent is asked and allowed: a changed rubric or title asks for no new run."""
-    asked = scenario.model_dump(mode="json", include={"repository", "budget"})
+    asked = scenario.model_dump(mode="json", include={"repository", "budget", "known"})
     return digest_of({**asked, "prompts": [step.prompt for step in scenario.steps]})

@@ -10,6 +10,7 @@ from pathlib import Path
 from runner.catalog.asked_arms import next_twin, split_arm
 from runner.catalog.catalog import (
     APART,
+    EXACT,
     SHELL,
     Catalog,
     LoadedScenario,
@@ -23,6 +24,7 @@ from runner.catalog.project import require_locked
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import LineSource, Log
 from runner.records import ArmServer, Limits, RepoPin, server_of
+from runner.records.arms import NO_TOOLS_ARM
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
 from runner.sandbox.base_image import BaseImage, ensure_base
@@ -115,17 +117,39 @@ class Checkout:
         chosen = [self.scenario(name).scenario.id for name in names or self._own(folders, asked)]
         return list(dict.fromkeys(chosen))
 
+    def choose_questions(self, names: Sequence[str] = ()) -> list[str]:
+        """Of questions with a key the ids, or all of a repository; if none is named, all.
+
+        In a project that has some of its own, those alone. Raises FairtrialError for a name that
+        none has.
+        """
+        folders = self.catalog.scenarios.folders
+        asked = [name for name, folder in folders.items() if folder.parent.name == EXACT]
+        chosen: list[str] = []
+        for name in names:
+            of_repository = [it for it in asked if folders[it].name == name]
+            chosen += of_repository or [pick({it: it for it in asked}, name, "question")]
+        return list(dict.fromkeys(chosen if names else self._own(folders, asked)))
+
+    def questions_about(self, label: str) -> list[str]:
+        """Of questions with a key those about a repository, by its source's label."""
+        scenarios = self.catalog.scenarios
+        asked = [it for it, folder in scenarios.folders.items() if folder.parent.name == EXACT]
+        return [it for it in asked if scenarios[it].scenario.repository.label == label]
+
     def choose_servers(self, names: Sequence[str]) -> list[str]:
         """Arms by their names, checked; if none is asked for, every server, or the project's own.
 
-        `shell` always comes first. A server asked for again is its twin, and `NAME+20` the liar
-        whose results have every line number moved. Raises FairtrialError for an arm there cannot
-        be.
+        `shell` always comes first. A server asked for again is its twin, `NAME+20` the liar whose
+        results have every line number moved, and `none` has no tool at all. Raises FairtrialError
+        for an arm there cannot be.
         """
         folders = self.catalog.servers.folders
         chosen = [SHELL]
         for name in names or self._own(folders, list(folders)):
-            if name != SHELL:
+            if name == NO_TOOLS_ARM and name not in chosen:
+                chosen.append(name)
+            elif name not in (SHELL, NO_TOOLS_ARM):
                 chosen.append(next_twin(self._arm(name), chosen).name)
         return chosen
 
@@ -174,11 +198,12 @@ class Checkout:
         npm_in_container(self.engine, self.base_image, self.builder_env)(arguments, folder)
 
     def files(self, loaded: LoadedScenario) -> GitFiles:
-        # One git process a scenario, not one a cell: a run may have thousands of cells.
-        if loaded.scenario.id not in self._files:
+        # One git process a repository, not one a cell: a run may have thousands of cells.
+        label = loaded.scenario.repository.label
+        if label not in self._files:
             repository = self.repository(loaded)
-            self._files[loaded.scenario.id] = GitFiles(repository.path, repository.commit)
-        return self._files[loaded.scenario.id]
+            self._files[label] = GitFiles(repository.path, repository.commit)
+        return self._files[label]
 
     def source(self, scenario: str) -> LineSource:
         """protocols.OpenLineSource: the lines of a scenario's commit, fetched when asked for."""

@@ -15,6 +15,10 @@ class CommitLines:
         """`open_files` is called when lines are first asked for: most judges ask for none."""
         self._open_files = open_files
 
+    def files(self) -> Files:
+        """All of the commit's, for a judge that resolves paths by them."""
+        return self._open_files()
+
     def lines(self, path: str, line: int, end: int) -> str:
         """Raises NoVerdict if the commit has no such file, or the file no such line."""
         try:

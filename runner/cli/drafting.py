@@ -4,46 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from runner.cli.opening import environ_without_keys
-from runner.cli.options import MODEL_HELP, Turns, group, max_dollars, prices, said
-from runner.cli.output import tell
-from runner.cli.running import model_settings
-
-if TYPE_CHECKING:
-    from runner.agents.models.model_settings import ModelSettings
-    from runner.agents.spending import JudgeBudget
+from runner.cli import opening, options, output, running, shapes
 
 
-@dataclass(frozen=True, kw_only=True)
-class WriterOptions:
-    model: str = said("--model NAME", MODEL_HELP, "offline")
-    turns: Turns = group(Turns)
-    prices: Path | None = prices()
-    run_usd: float | None = max_dollars("what it may cost; it can go on later")
+class WriterOptions(options.Words):
+    model: str = options.said("--model NAME", options.MODEL_HELP, "offline")
+    turns: options.Turns = options.group(options.Turns)
+    prices: Path | None = options.prices()
+    run_usd: options.Dollars | None = options.said(
+        "--max-dollars USD", "what it may cost; it can go on later"
+    )
 
 
 @contextmanager
 def answering(
     writer: WriterOptions, *others: str
-) -> Iterator[tuple[str, ModelSettings, JudgeBudget]]:
+) -> Iterator[tuple[str, shapes.ModelSettings, shapes.JudgeBudget]]:
     """The model's name, how it is reached while the block lasts, and what it may cost.
 
     `others`: models that are asked as well.
     """
-    from runner.agents.models import open_model
-    from runner.agents.models.weights_server import locate_weights, served
+    from runner.agents.models.weights_server import served
     from runner.agents.spending import purse_for
 
-    names, files = locate_weights([writer.model, *others], tell)
-    settings = model_settings(writer.turns)
-    settings = replace(settings, local=replace(settings.local, files=files))
-    # A wrong name or no key must not cost the minutes that servers take.
-    for name in names:
-        open_model(name, settings)
+    names, settings = running.opened_models([writer.model, *others], writer.turns)
     purse = purse_for(names, writer.prices, writer.run_usd)
-    with served(names, settings, environ_without_keys(), tell) as reached:
+    with served(names, settings, opening.environ_without_keys(), output.tell) as reached:
         yield names[0], reached, purse

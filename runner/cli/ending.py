@@ -3,64 +3,34 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from runner.cli import shapes
 from runner.cli.output import FAILED, OK, show, table_columns, tell
-
-if TYPE_CHECKING:
-    from runner.agents.spending import JudgeBudget
-    from runner.catalog.checkout import Checkout
-    from runner.records import Gate, Shard, Since
-    from runner.records.run_store import LoadedCell, LoadedRun, RunStore
-    from runner.report.records import Report
 
 CONTRADICTIONS_TOLD = 20
 
 
-def report_of(run: LoadedRun, checkout: Checkout, gate: Gate | None) -> Report:
-    """`gate`: what stood in front of it; without one every page says UNGATED."""
-    from runner.report.build_report import build_report
-
-    if gate is None:
-        run = replace(run, plan=run.plan.model_copy(update={"ungated": True}))
-    known = checkout.catalog.scenarios.sound().items()
-    scenarios = {name: loaded.scenario for name, loaded in known}
-    servers = {name: loaded.spec for name, loaded in checkout.catalog.servers.sound().items()}
-    accepted = _since(run, checkout, gate)
-    return build_report(run, scenarios, servers, gate=gate, since=accepted)
-
-
-def _since(run: LoadedRun, checkout: Checkout, gate: Gate | None) -> Since | None:
-    """What was accepted after the run was planned, up to the gate's generation."""
-    from runner.gate.chain import read_chain
-    from runner.gate.rescoring import since
-
-    if gate is None or run.plan.ungated:
-        return None
-    generations = read_chain(checkout.root)[: gate.generation]
-    return since(generations, run.plan, gate.judge)
-
-
 def show_report(
-    store: RunStore, built: Report, run: LoadedRun, *, as_json: bool, full: bool = False
+    of: shapes.ScenarioRun, run: shapes.LoadedRun, gate: shapes.Gate | None, request: Any
 ) -> int:
+    """Its report, written beside it and shown as the request's `json` and `full` say."""
     from runner.report.report_files import write_report
 
-    paths = list(write_report(built, store.folder))
-    if as_json:
+    built, folder = of.report(run, gate), of.store.folder
+    paths = list(write_report(built, folder))
+    if request.json:
         show(built.model_dump_json(indent=2))
     else:
-        show(screen(built, page_of(store), full=full))
+        show(screen(built, page_of(of.store), full=request.full))
     # One line: three of them would push the first screen's head out of the terminal.
     names = ", ".join(path.name for path in paths)
-    tell(f"wrote {names} in {_from_here(store.folder)}")
-    return code_of(store, run)
+    tell(f"wrote {names} in {_from_here(folder)}")
+    return code_of(of.store, run)
 
 
-def screen(built: Report, page: str, *, full: bool) -> str:
+def screen(built: shapes.Report, page: str, *, full: bool) -> str:
     from runner.report import terminal, terminal_first
 
     colour = sys.stdout.isatty()
@@ -69,7 +39,7 @@ def screen(built: Report, page: str, *, full: bool) -> str:
     return terminal_first.render(built, page, width=table_columns(), colour=colour).rstrip()
 
 
-def page_of(store: RunStore) -> str:
+def page_of(store: shapes.RunStore) -> str:
     return _from_here(store.folder / "report.html")
 
 
@@ -79,7 +49,7 @@ def _from_here(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def end_shard(store: RunStore, shard: Shard) -> int:
+def end_shard(store: shapes.RunStore, shard: shapes.Shard) -> int:
     """Of a shard there is no report: figures of a part would be read as the run's."""
     from runner.runs.shards import of_shard
 
@@ -91,7 +61,7 @@ def end_shard(store: RunStore, shard: Shard) -> int:
     return _code_for_broken_cells(ours)
 
 
-def tell_spent(purse: JudgeBudget) -> None:
+def tell_spent(purse: shapes.JudgeBudget) -> None:
     if purse.calls:
         dollars = f"${purse.usd:,.4f}" if purse.priced else "no price"
         tell(f"judging took {purse.calls} calls, {purse.tokens:,} tokens, {dollars}")
@@ -100,12 +70,12 @@ def tell_spent(purse: JudgeBudget) -> None:
 # --- exit codes ---------------------------------------------------------------------------------
 
 
-def code_of(store: RunStore, run: LoadedRun) -> int:
+def code_of(store: shapes.RunStore, run: shapes.LoadedRun) -> int:
     """FAILED if a cell is not measured, or a file contradicts another; both are told."""
     return max(_code_for_broken_cells(run), code_for_contradictions(store, run))
 
 
-def code_for_contradictions(store: RunStore, run: LoadedRun) -> int:
+def code_for_contradictions(store: shapes.RunStore, run: shapes.LoadedRun) -> int:
     found = run.contradictions
     if not found:
         return OK
@@ -121,7 +91,9 @@ def code_for_contradictions(store: RunStore, run: LoadedRun) -> int:
     return FAILED
 
 
-def _code_for_broken_cells(run: LoadedRun) -> int:
+def _code_for_broken_cells(run: shapes.LoadedRun) -> int:
+    from runner.records import server_of
+
     broken = [item for item in run.cells if not item.measured]
     if not broken:
         return OK
@@ -131,16 +103,8 @@ def _code_for_broken_cells(run: LoadedRun) -> int:
         return FAILED
     verb = "run" if run.plan.benchmark is None else f"{run.plan.benchmark} run"
     tell(f"hint: the same `fairtrial {verb}` tries them again")
-    for server in sorted(_servers_not_ready(broken)):
+    results = [(server_of(item.cell.server), item.result) for item in broken]
+    waiting = {name for name, it in results if it and it.outcome.kind == "server_not_ready"}
+    for server in sorted(waiting):
         tell(f"hint: `fairtrial server check {server}` shows why it was not ready")
     return FAILED
-
-
-def _servers_not_ready(cells: Iterable[LoadedCell]) -> set[str]:
-    from runner.records import server_of
-
-    names = set()
-    for item in cells:
-        if item.result is not None and item.result.outcome.kind == "server_not_ready":
-            names.add(server_of(item.cell.server))
-    return names

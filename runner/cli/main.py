@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 
 from runner import __version__
 from runner.cli.output import FAILED, INTERRUPTED, OK, OUR_BUG, help_columns, show, tell
@@ -87,10 +88,8 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
     What it parses carries `verb`, a name in VERBS or nothing, and the verb's fields by their names.
     """
 
-    def formatter(prog: str) -> argparse.HelpFormatter:
-        # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
-        return argparse.RawDescriptionHelpFormatter(prog, width=columns - 2)
-
+    # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
+    formatter = partial(argparse.RawDescriptionHelpFormatter, width=columns - 2)
     parser = argparse.ArgumentParser(
         prog="fairtrial", description=DESCRIPTION, epilog=EXIT_CODES, formatter_class=formatter
     )
@@ -106,9 +105,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
 
 
 def _add_verbs(parser: argparse.ArgumentParser, columns: int) -> None:
-    def formatter(prog: str) -> argparse.HelpFormatter:
-        return argparse.HelpFormatter(prog, width=columns - 2)
-
+    formatter = partial(argparse.HelpFormatter, width=columns - 2)
     groups = {"": parser.add_subparsers(title="verbs", metavar="VERB", parser_class=_VerbParser)}
     for verb, text in VERBS.items():
         group, _, word = verb.rpartition(" ")
@@ -151,18 +148,36 @@ def _run_verb(arguments: argparse.Namespace) -> int:
         tell(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        # Streams that were cut in the middle of a read say so when they are collected: a traceback
-        # of GitPython's, of which nobody could make anything.
-        sys.unraisablehook = lambda _: None
-        tell("interrupted: what is finished is kept, and the same command goes on from here")
-        return INTERRUPTED
+        return _interrupted()
     except Exception as error:
+        if _is_of_signal():
+            return _interrupted()
         refusal = of_system(error) if isinstance(error, OSError) else None
         refusal = refusal or _lost_engine(error)
         if refusal is None:
             return _report_our_bug(arguments.root)
         tell(f"error: {refusal}")
         return refusal.exit_code
+
+
+def _is_of_signal() -> bool:
+    """The exception being handled is what a library made of a signal's.
+
+    pydantic, met while it builds a model, ends in a SchemaError that only quotes it.
+    """
+    import traceback
+
+    from runner.support.interrupts import was_raised
+
+    return was_raised() and "KeyboardInterrupt" in traceback.format_exc()
+
+
+def _interrupted() -> int:
+    # Streams that were cut in the middle of a read say so when they are collected: a traceback
+    # of GitPython's, of which nobody could make anything.
+    sys.unraisablehook = lambda _: None
+    tell("interrupted: what is finished is kept, and the same command goes on from here")
+    return INTERRUPTED
 
 
 def _done(arguments: argparse.Namespace) -> int:
@@ -174,8 +189,7 @@ def _done(arguments: argparse.Namespace) -> int:
     from runner.cli.options import request_of
 
     module = import_module(module_of(arguments.verb))
-    code: int = module.run(request_of(module.Verb, arguments))
-    return code
+    return int(module.run(request_of(module.Verb, arguments)))
 
 
 def _lost_engine(error: Exception) -> EngineError | None:

@@ -6,8 +6,9 @@
 
 The form is as in a line of usage: `--option VALUE`, `WORD`, `[WORD]`, `WORD …` for one or more,
 `[WORD …]` for any number. The field's type says how a value is read (`READERS`), which there are
-(`Literal`) and whether an option may be repeated (`tuple[…, ...]`); its default is the option's.
-Over a verb and its groups, each name is one field's. More keywords are argparse's own.
+(`Literal`), whether an option may be repeated (`tuple[…, ...]`), and what it is if nobody says it
+and it has no default: None, the first choice, no words, or no. Over a verb and its groups, each
+name is one field's. More keywords are argparse's own.
 """
 
 from __future__ import annotations
@@ -15,29 +16,42 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from ast import literal_eval
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, dataclass_transform
 
-if TYPE_CHECKING:
-    from runner.records import Judging, Shard
-    from runner.runs.executors.asked import Asked, TlsFiles
+from runner.cli import shapes
 
-GatePolicy = Literal["require", "skip", "prefer"]
-"""`require`: refuse while the gate is closed. `skip`: go on without it, and mark the result.
-`prefer`: go behind the gate if it is open; if not, go on and mark the result."""
-AGENT = "tool_calling"
-TURN_TOKENS = 8192
+Whole = int
+Trials = int
+Dollars = float
+Share = float
 MOST_TRIALS = 10_000
 """Every cell of a plan is in memory; this many take years."""
-CONTEXT_TOKENS = 16_384
 MODEL_HELP = (
     "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH (default: offline)"
 )
+_UNSAID = object()
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Words:
+    """A frozen dataclass of fields that words fill; so is each that derives from it."""
+
+    def __init_subclass__(cls) -> None:
+        for name, kind in cls.__annotations__.items():
+            item = vars(cls).get(name)
+            if isinstance(item, Field) and item.default is _UNSAID:
+                item.default = _empty(kind)
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+class Request(Words):
     """What every verb is told."""
 
     root: Path
@@ -49,10 +63,22 @@ class WrongWords(ValueError):  # noqa: N818 - no error of ours: argparse ends th
 
 
 def said(form: str = "", about: str | None = None, default: Any = MISSING, **how: Any) -> Any:
-    """A field that words fill. Without a form, a word that is one of the choices of its type."""
-    if default is MISSING and form.startswith("-") and " " not in form:
-        default = False
+    """A field that words fill. Without a form, a word that is one of the choices of its type.
+
+    `about`: for the help, which says in the place of `(default)` which that is.
+    """
+    about = about and about.replace("(default)", f"(default: {default})")
+    if default is MISSING and form.startswith(("-", "[")) and not how.get("required"):
+        default = _UNSAID
     return field(default=default, metadata={"form": form, "how": {"help": about, **how}})
+
+
+def _empty(kind: str) -> Any:
+    if kind.endswith(" | None"):
+        return None
+    if kind.startswith("Literal["):
+        return literal_eval(kind[len("Literal") :])[0]
+    return () if kind.startswith("tuple[") else kind != "bool" and ""
 
 
 def group(kind: type[Any]) -> Any:
@@ -70,26 +96,32 @@ def taken(kind: type[Any], request: Request, **more: Any) -> Any:
 
 
 def add_words(parser: argparse.ArgumentParser, kind: type[Any]) -> None:
-    """The words of a request's dataclass, in the order of its fields."""
-    if hasattr(kind, "USAGE"):
-        parser.usage = kind.USAGE
-    for item in fields(kind):
-        if "group" in item.metadata:
-            add_words(parser, item.metadata["group"])
-        elif "form" in item.metadata:
-            _add_word(parser, item)
+    """The words of a request's dataclass: its own in their order, then its `LAST`.
+
+    `LAST`: the names of those that come last, the only ones of what it derives from that it takes.
+    """
+    parser.usage = getattr(kind, "USAGE", None) or parser.usage
+    items = {item.name: item for item in fields(kind)}
+    last = getattr(kind, "LAST", "").split()
+    first = [name for name in (kind.__annotations__ if last else items) if name not in last]
+    for name in (*first, *last):
+        if "group" in items[name].metadata:
+            add_words(parser, items[name].metadata["group"])
+        elif "form" in items[name].metadata:
+            _add_word(parser, items[name])
 
 
 def _add_word(parser: argparse.ArgumentParser, item: Field[Any]) -> None:
     name, metavars, nargs = _read_form(item.metadata["form"])
-    kind, how = str(item.type), dict(item.metadata["how"])
+    kind, how = str(item.type).replace("options.", ""), dict(item.metadata["how"])
     if kind == "bool":
         how["action"] = "store_true"
     elif kind.startswith("Literal"):
         how["choices"] = re.findall(r"'(\w+)'", kind)
     if metavars:
         how["metavar"] = metavars if len(metavars) > 1 else metavars[0]
-        how.setdefault("type", READERS.get(kind))
+        reader = READERS.get(kind) or READERS.get(kind.removesuffix(" | None"))
+        how.setdefault("type", reader)
     if nargs:
         how["nargs"] = nargs
     if not name:
@@ -122,8 +154,7 @@ def request_of(kind: type[Any], arguments: argparse.Namespace) -> Any:
     try:
         return _made(kind, words)
     except WrongWords as error:
-        refuse: NoReturn = arguments.refuse(str(error))
-        return refuse
+        return arguments.refuse(str(error))
 
 
 def _made(kind: type[Any], words: dict[str, Any]) -> Any:
@@ -143,50 +174,27 @@ def _frozen(value: Any) -> Any:
 # --- how words are read -------------------------------------------------------------------------
 
 
-def at_least_one(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+def whole(least: int, text: str) -> int:
+    if not text.isdigit() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
     return int(text)
 
 
 def trials(text: str) -> int:
-    number = at_least_one(text)
+    number = whole(1, text)
     if number > MOST_TRIALS:
         raise argparse.ArgumentTypeError(f"{text} trials are more than {MOST_TRIALS:,}")
     return number
 
 
-def whole_number(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return int(text)
+def figure(what: str, holds: Callable[[float], bool], text: str) -> float:
+    with suppress(ValueError):
+        if holds(float(text)):
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no {what}")
 
 
-def dollars(text: str) -> float:
-    try:
-        usd = float(text)
-    except ValueError:
-        usd = 0.0
-    if not 0 < usd < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of dollars")
-    return usd
-
-
-def unit(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no figure from 0 to 1")
-    return share
-
-
-def path_if_any(text: str) -> Path | None:
-    return Path(text) if text else None
-
-
-def shard_of(text: str) -> Shard:
+def shard_of(text: str) -> shapes.Shard:
     from runner.records import Shard
 
     number, _, of = text.partition("/")
@@ -196,36 +204,29 @@ def shard_of(text: str) -> Shard:
 
 
 READERS = {
-    "int": at_least_one,
-    "int | None": at_least_one,
+    "int": partial(whole, 1),
+    "Whole": partial(whole, 0),
+    "Trials": trials,
+    "Dollars": partial(figure, "amount of dollars", lambda usd: 0 < usd < 1e9),
+    "Share": partial(figure, "figure from 0 to 1", lambda share: 0 <= share <= 1),
     "Path": Path,
-    "Path | None": path_if_any,
+    "Path | None": lambda text: Path(text) if text else None,
     "tuple[Path, ...]": Path,
+    "shapes.Shard": shard_of,
 }
-"""A field's type → what reads a value; any other is read as text."""
+"""A field's type, but for `| None` → what reads a value; any other is read as text."""
 
 
 # --- words of several verbs ---------------------------------------------------------------------
 
 
-def repeatable(form: str, about: str, default: tuple[str, ...] = ()) -> Any:
-    return said(f"{form} NAME", f"repeatable{about}", default)
-
-
-def models() -> Any:
-    return repeatable("--model", f"; {MODEL_HELP}", default=("offline",))
-
-
-def agent() -> Any:
-    """A name in AGENTS; empty for the models' own."""
-    names = "tool_calling, react or json_actions"
-    default = f"(default: {AGENT}, and json_actions for local weights)"
-    return said("--agent NAME", f"how it calls tools: {names} {default}", "")
+def repeatable(form: str, about: str) -> Any:
+    return said(f"{form} NAME", f"repeatable{about}", ())
 
 
 def run_name() -> Any:
     about = "the run's folder under runs/ (default: made from what is asked)"
-    return said("--run NAME", about, "")
+    return said("--run NAME", about)
 
 
 def as_json(about: str = "for scripts") -> Any:
@@ -236,22 +237,6 @@ def full() -> Any:
     return said("--full", "every table, not the first screen")
 
 
-def jobs() -> Any:
-    about = (
-        "blocks at a time (a block: all arms of one scenario, model and trial, one after "
-        "another); more than 1 makes seconds noisier"
-    )
-    return said("--jobs N", about, 1)
-
-
-def shard() -> Any:
-    about = (
-        "only this share of the blocks, such as 3/16, for one of several machines that do not "
-        "talk; `merge` makes one run of all; caps are shared out"
-    )
-    return said("--shard K/N", about, None, type=shard_of)
-
-
 def ungated() -> Any:
     """A GatePolicy."""
     about = "go on without a passing gate; every page of the result says UNGATED"
@@ -259,16 +244,15 @@ def ungated() -> Any:
 
 
 def prices() -> Any:
-    about = "dollars per million tokens (default: runner/prices.yaml)"
-    return said("--prices FILE", about, None)
+    return said("--prices FILE", "dollars per million tokens (default: runner/prices.yaml)")
 
 
-def max_dollars(about: str) -> Any:
-    return said("--max-dollars USD", about, None, type=dollars)
+def tls() -> Any:
+    about = "a folder with ca.pem, cert.pem and key.pem: whom this machine trusts, and who it is"
+    return said("--tls DIR", about)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Turns:
+class Turns(Words):
     """What a turn of a model may take."""
 
     threads: int = said(
@@ -278,107 +262,54 @@ class Turns:
         max(1, (os.cpu_count() or 1) // 2),
     )
     context_tokens: int = said(
-        "--context-tokens N",
-        f"room for a conversation with local weights (default: {CONTEXT_TOKENS})",
-        CONTEXT_TOKENS,
+        "--context-tokens N", "room for a conversation with local weights (default)", 16_384
     )
-    thinking_tokens: int = said(
-        "--thinking-tokens N",
-        f"a turn's, at most; 0 for none (default: {TURN_TOKENS})",
-        TURN_TOKENS,
-        type=whole_number,
+    thinking_tokens: Whole = said(
+        "--thinking-tokens N", "a turn's, at most; 0 for none (default)", 8192
     )
     output_tokens: int = said(
-        "--output-tokens N",
-        f"a turn's, at most, thinking apart (default: {TURN_TOKENS})",
-        TURN_TOKENS,
+        "--output-tokens N", "a turn's, at most, thinking apart (default)", 8192
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeSpending:
+class JudgeSpending(Words):
     """What judging may cost, a run's earlier spending counted."""
 
     prices: Path | None = prices()
-    run_usd: float | None = max_dollars("what judging may cost, earlier judging of the run counted")
+    run_usd: Dollars | None = said(
+        "--max-dollars USD", "what judging may cost, earlier judging of the run counted"
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunSpending:
+class RunSpending(Words):
     dry_run: bool = said("--dry-run", "say what it would take and could find, and spend nothing")
     prices: Path | None = prices()
-    cell_usd: float | None = said(
-        "--cell-dollars USD", "what one cell may cost", None, type=dollars
-    )
-    run_usd: float | None = max_dollars(
-        "what the run may cost, every attempt counted; the run ends there and can go on"
+    cell_usd: Dollars | None = said("--cell-dollars USD", "what one cell may cost")
+    run_usd: Dollars | None = said(
+        "--max-dollars USD",
+        "what the run may cost, every attempt counted; the run ends there and can go on",
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyOptions:
-    seed: int | None = said(
-        "--seed N",
-        "draws the order of the arms in each block (default: made from the run's name)",
-        None,
-        type=whole_number,
+class StudyOptions(Words):
+    seed: Whole | None = said(
+        "--seed N", "draws the order of the arms in each block (default: made from the run's name)"
     )
-    pass_at: float | None = said(
-        "--pass-at F",
-        "the fairness from which on a trial passes, for pass^k (default: 0.5)",
-        None,
-        type=unit,
+    pass_at: Share | None = said(
+        "--pass-at F", "the fairness from which on a trial passes, for pass^k (default: 0.5)"
     )
-    margin: float | None = said(
+    margin: Share | None = said(
         "--margin F",
         "the difference in fairness below which none matters, for `no worse` and `equivalent` "
         "(default: 0.05)",
-        None,
-        type=unit,
     )
     api_jobs: int | None = said(
         "--api-jobs N",
         "requests at a time at one provider, over all cells; waiting is no agent's time",
-        None,
     )
 
 
-def tls_files(text: str) -> TlsFiles:
-    folder = Path(text)
-    return folder / "ca.pem", folder / "cert.pem", folder / "key.pem"
-
-
-def tls() -> Any:
-    about = "a folder with ca.pem, cert.pem and key.pem: whom this machine trusts, and who it is"
-    return said("--tls DIR", about, None, type=tls_files)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExecutorChoice:
-    """Where cells run."""
-
-    executor: str = said(
-        "--executor NAME",
-        "where cells run: local; dask, --jobs workers on this machine; or dask://HOST:PORT, the "
-        "workers of a scheduler (default: local)",
-        "local",
-    )
-    exchange: str = said(
-        "--exchange URL",
-        "where workers leave what they measured: a folder that all of them see, sftp:// or s3:// "
-        "(default: the run's folder)",
-        "",
-    )
-    tls: TlsFiles | None = tls()
-
-    def asked(self, jobs: int) -> Asked:
-        from runner.runs.executors.asked import Asked
-
-        return Asked(jobs=jobs, exchange=self.exchange, tls=self.tls)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgeChoice:
+class JudgeChoice(Words):
     """Who judges; nobody named: a run is judged as it was before, else by the default."""
 
     judges: tuple[str, ...] = said(
@@ -386,23 +317,18 @@ class JudgeChoice:
         "checklist, model:ID with an ID as --model takes it, or local:PATH.gguf, weights on "
         "this machine; several make a panel, whose median counts (default: as the run was judged "
         "before, else checklist)",
-        (),
     )
     judge_form: Literal["tool", "schema"] = said(
-        "--judge-form",
-        "schema: for a model whose native tool calls fail (default: tool)",
-        "tool",
+        "--judge-form", "schema: for a model whose native tool calls fail (default: tool)"
     )
-    judge_batch: int = said("--judge-batch N", "facts of one request, at most (default: 8)", 8)
-    judge_seed: int = said(
-        "--judge-seed N", "of the order of facts (default: 0)", 0, type=whole_number
-    )
+    judge_batch: int = said("--judge-batch N", "facts of one request, at most (default)", 8)
+    judge_seed: Whole = said("--judge-seed N", "of the order of facts (default)", 0)
     duplicates: int = said(
-        "--duplicates N", "a model's readings of each answer; their mean counts (default: 2)", 2
+        "--duplicates N", "a model's readings of each answer; their mean counts (default)", 2
     )
 
     @property
-    def judging(self) -> Judging | None:
+    def judging(self) -> shapes.Judging | None:
         from runner.records import Judging
 
         if not self.judges:
@@ -414,3 +340,48 @@ class JudgeChoice:
             seed=self.judge_seed,
             duplicates=self.duplicates,
         )
+
+
+class RunRequest(Request):
+    """What verbs that run cells are told. Each says in its LAST which of these words it takes."""
+
+    models: tuple[str, ...] = said("--model NAME", f"repeatable; {MODEL_HELP}", ("offline",))
+    agent: str = said(
+        "--agent NAME",
+        "how it calls tools: tool_calling, react or json_actions "
+        "(default: tool_calling, and json_actions for local weights); or a program that people "
+        "use, in the cell: claude-code, codex or opencode",
+    )
+    """A name in AGENTS; empty for the models' own."""
+    turns: Turns = group(Turns)
+    spending: RunSpending = group(RunSpending)
+    judge: JudgeChoice = group(JudgeChoice)
+    trials: Trials = said("--trials N", "(default)", 1)
+    study: StudyOptions = group(StudyOptions)
+    executor: str = said(
+        "--executor NAME",
+        "where cells run: local; dask, --jobs workers on this machine; or dask://HOST:PORT, the "
+        "workers of a scheduler (default)",
+        "local",
+    )
+    exchange: str = said(
+        "--exchange URL",
+        "where workers leave what they measured: a folder that all of them see, sftp:// or s3:// "
+        "(default: the run's folder)",
+    )
+    tls: Path | None = tls()
+    name: str = run_name()
+    json: bool = as_json("print report.json instead of the first screen")
+    full: bool = full()
+    jobs: int = said(
+        "--jobs N",
+        "blocks at a time (a block: all arms of one scenario, model and trial, one after "
+        "another); more than 1 makes seconds noisier",
+        1,
+    )
+    shard: shapes.Shard | None = said(
+        "--shard K/N",
+        "only this share of the blocks, such as 3/16, for one of several machines that do not "
+        "talk; `merge` makes one run of all; caps are shared out",
+    )
+    gate: shapes.GatePolicy = ungated()

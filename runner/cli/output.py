@@ -7,17 +7,10 @@ import sys
 
 TYPE_CHECKING = False  # importing typing and json here would cost --help half of its time
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Sequence
+    from typing import Any
 
-    from runner.records import Record
-    from runner.report.grid import Table
-
-    class HasLines(Protocol):
-        """What something would take, as a record."""
-
-        def lines(self) -> Iterator[str]: ...
-        def model_dump(self, *, mode: str) -> dict[str, Any]: ...
+    from runner.cli import shapes
 
 
 OK, FAILED, OUR_BUG, INTERRUPTED = 0, 1, 70, 130
@@ -49,19 +42,19 @@ def show_either(value: Any, text: str, *, as_json: bool) -> int:
     return OK
 
 
-def show_estimate(estimate: HasLines, *, as_json: bool) -> int:
-    return show_either(
-        estimate.model_dump(mode="json"), "\n".join(estimate.lines()), as_json=as_json
-    )
+def show_estimate(estimate: shapes.Estimate | shapes.RunEstimate, *, as_json: bool) -> int:
+    text = "\n".join(estimate.lines())
+    return show_either(estimate.model_dump(mode="json"), text, as_json=as_json)
 
 
-def show_tables(record: Record, tables: Sequence[Table], *, as_json: bool) -> None:
+def show_tables(record: shapes.Record, tables: Sequence[shapes.Table], *, as_json: bool) -> int:
     from runner.report.terminal import render_tables
 
     if as_json:
         show_json(record.model_dump(mode="json"))
     else:
         show(render_tables(tables, width=table_columns()))
+    return OK
 
 
 def table_columns() -> int:

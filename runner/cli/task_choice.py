@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from runner.cli.opening import open_checkout
-from runner.cli.options import repeatable, said
-from runner.cli.output import OK, show, tell
-
-if TYPE_CHECKING:
-    from runner.benchmarks.toolbench.tasks import Task
-    from runner.records.run_store import LoadedRun, RunStore
+from runner.cli import opening, output, shapes
+from runner.cli.options import Words, repeatable, said
 
 PROBLEMS_TOLD = 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskChoice:
+class TaskChoice(Words):
     """Which tasks."""
 
     data: tuple[str, ...] = said("DATA …", "files or folders of the benchmark's data, or URLs", ())
@@ -29,7 +22,7 @@ class TaskChoice:
     categories: tuple[str, ...] = repeatable(
         "--category", "; such as browser; case does not matter"
     )
-    limit: int | None = said("-n N", "only the first N of these tasks", None)
+    limit: int | None = said("-n N", "only the first N of these tasks")
     list: bool = said("--list", "say how many tasks there are of each")
 
     @property
@@ -40,43 +33,36 @@ class TaskChoice:
 
 
 def compat() -> Any:
-    return said("--compat", "score as that tool does, to the letter", "")
+    return said("--compat", "score as that tool does, to the letter")
 
 
-def load_tasks(chosen: TaskChoice) -> tuple[Sequence[Task], list[str]]:
+def load_tasks(chosen: TaskChoice) -> tuple[Sequence[shapes.Task], list[str]]:
     """The tasks, and what is wrong with their data."""
     from runner.benchmarks.toolbench.task_files import load_chosen
 
-    return load_chosen(
-        chosen.data,
-        difficulties=chosen.difficulties,
-        categories=chosen.categories,
-        limit=chosen.limit,
-    )
+    levels, categories, limit = chosen.difficulties, chosen.categories, chosen.limit
+    return load_chosen(chosen.data, difficulties=levels, categories=categories, limit=limit)
 
 
-def list_tasks(tasks: Sequence[Task]) -> int:
+def list_tasks(tasks: Sequence[shapes.Task]) -> int:
     from runner.benchmarks.toolbench.task_files import counted
 
-    show("\n".join([*counted(tasks), f"{len(tasks)} tasks"]))
-    return OK
+    output.show("\n".join([*counted(tasks), f"{len(tasks)} tasks"]))
+    return output.OK
 
 
 def tell_some(problems: Sequence[str]) -> None:
     for line in problems[:PROBLEMS_TOLD]:
-        tell(f"data: {line}")
+        output.tell(f"data: {line}")
     if len(problems) > PROBLEMS_TOLD:
-        tell(f"data: and {len(problems) - PROBLEMS_TOLD} more (`toolbench check` lists all)")
+        output.tell(f"data: and {len(problems) - PROBLEMS_TOLD} more (`toolbench check` lists all)")
 
 
-def believed(root: Path, store: RunStore) -> LoadedRun:
+def believed(root: Path, store: shapes.RunStore) -> shapes.LoadedRun:
     """Raises FairtrialError if the run is none of tasks."""
-    from runner.benchmarks import BENCHMARKS
-    from runner.benchmarks.toolbench.task_benchmark import BENCHMARK
-    from runner.benchmarks.toolbench.task_run import read_setup
+    from runner.benchmarks.toolbench import task_benchmark, task_run
     from runner.runs.audit import Audit
 
-    read_setup(store)
-    return Audit(
-        store=store, checkout=open_checkout(root), benchmark=BENCHMARKS[BENCHMARK]
-    ).evidence()
+    task_run.read_setup(store)
+    benchmark, checkout = task_benchmark.Toolbench(), opening.open_checkout(root)
+    return Audit(store=store, checkout=checkout, benchmark=benchmark).evidence()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runner.catalog.catalog import HELD_OUT, Catalog, LoadedScenario
 from runner.gate import frozen
-from runner.gate.frozen import ANCHORS, is_frozen, scenario_of
+from runner.gate.frozen import ANCHORS, QUESTIONS, is_frozen, scenario_of
 from runner.protocols import Judge
 from runner.records import AnchorsLock
 from runner.support.errors import AnchorsDrifted, Drift
@@ -91,16 +91,12 @@ def file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None
 
     By id and not by folder: one of the same name in another suite could stand in for a locked one.
     """
-    files, links = digest_tree(root)
-    locked = _ids(lock.files)
-    used = locked
-    if scenarios is not None:
-        used = _ids(only(lock.files, ids=())) | set(scenarios)
-    drifts = links
-    for name in sorted(used - locked):
+    files, drifts = digest_tree(root)
+    asked = _ids(lock.files) if scenarios is None else {*scenarios}
+    held = {name for name in asked if any(is_of(path, (name,)) for path in lock.files)}
+    for name in sorted(asked - held):
         drifts.append(Drift(where=f"scenario {name}", what="no generation holds it"))
-    checked = used & locked
-    return drifts + file_changes(only(lock.files, checked), only(files, checked))
+    return drifts + file_changes(only(lock.files, held), only(files, held))
 
 
 def loaded_drifts(
@@ -135,8 +131,16 @@ def only(files: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:
     return {
         path: digest
         for path, digest in files.items()
-        if path.startswith(ANCHORS) or id_of(path) in ids
+        if path.startswith(ANCHORS) or is_of(path, ids)
     }
+
+
+def is_of(path: str, ids: Collection[str]) -> bool:
+    """Does a file belong to one of those scenarios? One of questions belongs to each of them."""
+    folder = id_of(path)
+    if folder in ids:
+        return True
+    return path.startswith(QUESTIONS) and any(name.startswith(f"{folder}.") for name in ids)
 
 
 def _ids(files: Iterable[str]) -> set[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from runner.catalog.catalog import Catalog, LoadedScenario, load_catalog
 from runner.gate import calibration_data, qualities, requirements, verdicts
 from runner.gate.calibration_data import Anchor
+from runner.gate.exact_examination import examine_keys
 from runner.gate.pairs import Pair, StepQuestion, is_junk, pairs_of, shuffled_steps
-from runner.protocols import Judge, Log, OpenLineSource
+from runner.gate.requirements import ExaminationMode
+from runner.protocols import ByKey, Judge, Log, OpenLineSource
 from runner.records import (
     AnchorScore,
     AnchorsLock,
@@ -29,11 +30,7 @@ MIN_RHO = 0.85
 MIN_TRANSCRIPTS = 12
 """Over three anchors rho can only be ±1 or ±0.5; below a dozen one pair decides it."""
 
-ExaminationMode = Literal["new", "again", "none"]
-"""Which pairs a judge is asked about.
-
-`new`: those on which nothing is accepted. `again`: all, if it is deterministic, and it has to say
-what was accepted; else none. `none`: the examination is taken as it was accepted."""
+NO_ANCHORS = "it reads keys, and no anchor has one"
 
 
 def silent(_: str) -> None:
@@ -62,11 +59,13 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     pairs: ExaminationMode,
     log: Log = silent,
     catalog: Catalog | None = None,
+    in_use: Collection[str] | None = None,
 ) -> Examined:
     """Judge every anchor under the rubrics as they are, and every pair as `pairs` says.
 
     `lock` gives the gold's weights and the verdicts to believe; None takes the rubrics' weights and
-    no stored verdict. Raises CatalogError, AnchorsDrifted or NoVerdict as what it reads does.
+    no stored verdict. `in_use`: shipped questions that a judge by key is to vouch for; None for
+    all. Raises CatalogError, AnchorsDrifted or NoVerdict as what it reads does.
     """
     gold_weights = None
     locked: JudgeLock | None = None
@@ -76,6 +75,11 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
         generation = lock.generation
         locked = lock.judges.get(judge.name)
     catalog = catalog or load_catalog(root)
+    if isinstance(judge, ByKey):
+        known, by_keys = examine_keys(
+            root, judge, locked, sources, catalog=catalog, asking=pairs, in_use=in_use, log=log
+        )
+        return _by_keys(judge, generation, known, by_keys)
     anchors = calibration_data.load_anchors(catalog, gold_weights, sources)
     judged = verdicts.verdicts_of(root, judge, anchors, locked.verdicts if locked else {})
     asked = _JudgeExaminer(root=root, judge=judge, locked=locked, log=log)
@@ -86,6 +90,26 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     return Examined(
         anchors=tuple(anchors), judged=tuple(judged), qualities=figures, verdict=verdict
     )
+
+
+def _by_keys(
+    judge: Judge, generation: int, known: Mapping[str, float], examination: Examination
+) -> Examined:
+    """Of a judge that no anchor says anything of."""
+    none = _correlate([]).model_copy(update={"reason": NO_ANCHORS})
+    verdict = GateVerdict(
+        judge=judge.name,
+        identity=judge.identity,
+        generation=generation,
+        transcripts=none,
+        steps=none,
+        scenarios={},
+        disagreements=(),
+        scores=(),
+        refusal="",
+        examination=examination,
+    )
+    return Examined(anchors=(), judged=(), qualities=known, verdict=verdict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,14 @@ Digests are of bytes, never of a parsed form: two spellings that YAML reads alik
 
 from __future__ import annotations
 
-from runner.catalog.catalog import HELD_OUT
+from runner.catalog.catalog import EXACT, HELD_OUT
 from runner.gate import figure_code
 from runner.records import Record, canonical_json
 from runner.scoring import ADOPTION, FAIRNESS, keywords
 from runner.support.tree_digest import SCENARIOS
 
 ANCHORS = f"{SCENARIOS}/{HELD_OUT}/"
+QUESTIONS = f"{SCENARIOS}/{EXACT}/"
 
 
 def canonical_text(record: Record) -> str:

@@ -28,11 +28,11 @@ from runner.gate.changes import (
     scoring_drifts,
     unlocked,
 )
-from runner.gate.examination import MIN_TRANSCRIPTS, ExaminationMode, Examined, examine, silent
+from runner.gate.examination import MIN_TRANSCRIPTS, Examined, examine, silent
 from runner.gate.frozen import ANCHORS
-from runner.gate.requirements import requirement_text
+from runner.gate.requirements import ExaminationMode, requirement_text
 from runner.gate.scenario_checks import REFERENCE_FLOOR
-from runner.protocols import Judge, Log, OpenLineSource
+from runner.protocols import ByKey, Judge, Log, OpenLineSource
 from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock, Standing
 from runner.scoring.rank_agreement import ROUNDING
 from runner.scoring.steps import answer_steps, must_find
@@ -97,7 +97,9 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
             ),
         )
     catalog = catalog or load_catalog(root)
-    examined = examine(root, judge, lock, sources, pairs=pairs, log=log, catalog=catalog)
+    examined = examine(
+        root, judge, lock, sources, pairs=pairs, log=log, catalog=catalog, in_use=scenarios
+    )
     # Afterwards: by now everything that was asked for has been read, and is not read again.
     if drifts := loaded_drifts(catalog, lock, scenarios):
         raise AnchorsDrifted(drifts, hint=LOADED)
@@ -131,7 +133,7 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
     lock, overall = generations[-1], verdict.transcripts
     return Gate(
         judge=verdict.judge,
-        rho=round(overall.rho or 0.0, 3),
+        rho=_rounded(overall.rho),
         low=_rounded(overall.low),
         high=_rounded(overall.high),
         transcripts=overall.n,
@@ -344,6 +346,9 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
     names = set(catalog.scenarios)
     if lock is not None:
         names &= {id_of(drift.where) for drift in changes.every}
+    if isinstance(judge, ByKey):
+        yield from _unread_rubrics(names, judge)
+        return
     for name in sorted(names):
         shortfalls = list(_shortfalls(catalog.scenarios[name], judge, sources))
         if shortfalls:
@@ -358,6 +363,15 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
             )
         if lock is not None and catalog.scenarios[name].suite != HELD_OUT:
             yield from _disorder(root, lock, catalog.scenarios[name], judge, sources)
+
+
+def _unread_rubrics(names: Collection[str], judge: Judge) -> Iterator[GateError]:
+    """What a judge that reads no rubric must not let in."""
+    if changed := sorted(names):
+        yield AnchorsDisagree(
+            f"{judge.name} reads no rubric, and {', '.join(changed)} changed as well",
+            hint="`fairtrial anchors accept` them first, with a judge that does",
+        )
 
 
 def _disorder(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from runner.gate.calibration_data import Anchor
 from runner.gate.pairs import PERTURBATIONS, TURNED_BY_HAND, Pair, cited, is_junk, shuffled_steps
@@ -40,6 +41,11 @@ MIN_ALPHA = 0.8
 GAP = 0.1
 """Two anchors closer than that by hand need not be told apart."""
 
+ExaminationMode = Literal["new", "again", "none"]
+"""Which pairs a judge is asked about.
+
+`new`: those on which nothing is accepted. `again`: all, if it is deterministic, and it has to say
+what was accepted; else none. `none`: the examination is taken as it was accepted."""
 AMONG = "among anchors that are no junk"
 
 Qualities = Mapping[str, float]

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from runner.catalog.catalog import TURNED_FILE
 from runner.gate.chain import digest_of_lock
-from runner.gate.changes import id_of
+from runner.gate.changes import is_of
 from runner.records import AnchorsLock, GateStamp, Plan, Since
 from runner.support.tree_digest import file_changes
 
@@ -59,7 +59,7 @@ def _changed(before: AnchorsLock, after: AnchorsLock, scenarios: Collection[str]
     """What of a run's scenarios and of the scoring a generation changed."""
     for drift in file_changes(before.files, after.files):
         # Pairs for the gate: no answer of a run is held against them.
-        if id_of(drift.where) in scenarios and not drift.where.endswith(f"/{TURNED_FILE}"):
+        if is_of(drift.where, scenarios) and not drift.where.endswith(f"/{TURNED_FILE}"):
             yield drift.where
     names = before.scoring.keys() | after.scoring.keys()
     if _by_files(before) != _by_files(after):

@@ -16,6 +16,7 @@ from typing import Any
 
 from runner.catalog.catalog import HELD_OUT, TURNED_FILE, Catalog
 from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, ScenarioWithRubric, cheats
+from runner.gate.exact_pairs import ask_pairs
 from runner.gate.perturbations import moved, thinned
 from runner.grounding.outlines import outline_of
 from runner.grounding.pointing import TOLERANCE
@@ -32,6 +33,7 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.fairness import FAIRNESS, score_fairness
+from runner.scoring.judges.exact_judge import Exact
 from runner.scoring.steps import answer_steps
 from runner.support.errors import Problem
 
@@ -85,6 +87,8 @@ def broken_folders(catalog: Catalog) -> Iterator[ScenarioProof]:
 
 def prove(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> list[Problem]:
     """Everything that keeps the scenario from being measured with; empty if it is proven."""
+    if loaded.rubric.is_keyed:
+        return [*_structure(loaded), *_key_problems(loaded, files)]
     problems = [*_structure(loaded), *_places(loaded, files), *_turned(loaded)]
     # Scores of a scenario whose steps do not line up would only repeat it in other words.
     if not problems:
@@ -124,6 +128,25 @@ def _places(loaded: ScenarioWithRubric, files: Files) -> Iterator[Problem]:
             where = f"{loaded.scenario.id}/rubric.yaml steps[{number}].criteria.{name}.facts"
             for index, fact in enumerate(criterion.facts):
                 yield from _misplaced(fact.cites, files, f"{where}[{index}].cites")
+
+
+def _key_problems(loaded: ScenarioWithRubric, files: Files) -> Iterator[Problem]:
+    """Places of a key that do not hold, and answers that are worse and worth as much as it."""
+    where = f"{loaded.scenario.id} key"
+    problems: list[Problem] = []
+    for step in loaded.rubric.steps:
+        for kind in ("places", "optional", "wrong"):
+            # What stands there need not be defined there.
+            places = (it.model_copy(update={"symbol": None}) for it in getattr(step.key, kind))
+            problems += _misplaced(places, files, f"{where}.{kind}")
+    yield from problems
+    if problems:
+        return
+    with tempfile.TemporaryDirectory() as cache:
+        pairs = ask_pairs(Exact(), loaded, files, cache_dir=Path(cache))
+    for kind, text in pairs.lost:
+        message = f"{kind}: it is worth as much as the key: {text[:200]!r}"
+        yield Problem(where=where, message=message)
 
 
 def _misplaced(places: Iterable[MustCite], files: Files, where: str) -> Iterator[Problem]:

@@ -38,6 +38,7 @@ _WORD = re.compile(
 _KIND_WORD = r"""
     method|function|func|class|property|helper|constant|const|struct|trait|field|decorator|type
     |macro|enum|interface|attribute|variable|test|module|constructor|hook|handler|fixture
+    |generator|coroutine|iterator|endpoint|route|view|command|mixin|descriptor|plugin|provider
     |definition|declaration|implementation|callback|middleware|wrapper|option|flag|getter|setter
 """
 _GLUE_WORD = rf"""
@@ -109,6 +110,12 @@ _INDIRECT = re.compile(
     re.I | re.X,
 )
 """Before a symbol: the sentence is of something else, which may be what stands at the lines."""
+_OBJECT = re.compile(r"\b(?!(?:this|its|class|alias)\b)[a-z]{3,}s\s[`*_]{0,3}\Z")
+"""Before a symbol: a verb, of which it is the object: "catches it and runs `open` — a.py:3"."""
+_DASH = re.compile(r"[`*_)]{0,4}\s?(?:[—–-]{1,2}|:)\s")
+_COMMA = re.compile(r"[`*_)]{0,4},\s[`*_]{0,2}\Z")
+_FRAME = re.compile(r"[`\"]?,\sin\s(?P<name>[\w.<>]{1,100})[`]?[ \t]*(?=\n|\Z)")
+"""Of a traceback: `File "a.py", line 3, in open`."""
 _OPENS = re.compile(r"[\s>*_`#•+-]{0,8}(?:\d{1,3}[.)]\s{1,3})?[*_`(]{0,4}\Z")
 """All that stands before the first word of a sentence or a list item."""
 _KIND = re.compile(r"\b(?:class|struct|trait|interface|enum)\s[*_]{0,2}\Z")  # the class Flask
@@ -175,6 +182,11 @@ def symbol_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attach
     if _JOINED.search(before):
         return Attached(named.symbol, False, named.begin, other=_listed_before(before))
     plain = text[named.begin] == "@" or (named.symbol[-1] in "!?" and text[named.begin] != "`")
+    between = text[named.end : at]
+    if _COMMA.fullmatch(between) and _OPENS.match(before):  # - `open`, a.py:3
+        strict = True
+    if _DASH.match(between) and _OBJECT.search(before):
+        strict = False
     certain = strict and not plain and not indirect
     return Attached(named.symbol, certain, named.begin)
 
@@ -268,6 +280,8 @@ def symbol_after(text: str, at: int, high: int, spans: list[CodeSpan]) -> Attach
     In the citation's own code span, only a declaration or a name of several words counts.
     """
     high = _line_end(text, at, min(high, at + _LOOK_AHEAD))
+    if frame := _FRAME.match(text, at, high):
+        return _attached(symbol_of(frame["name"]), frame.start("name"), certain=True)
     own = span_before(spans, at)
     if own and at < own.end - 1:
         return _attached(_named_in(text[at : own.end - 1].strip()), at, certain=True)

@@ -103,6 +103,7 @@ _MATCHES = {
     "use": "a use of it",
     "span": "its definition's body",
     "text": "its name in the text",
+    "literal": "a string that is its name",
 }
 
 

@@ -6,6 +6,7 @@ import bisect
 import posixpath
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
@@ -27,13 +28,15 @@ from runner.support.errors import SourceError
 
 SANDBOX_ROOT = "/workspace"
 _SYMLINK, _SUBMODULE = "120000", "160000"
+_MOST_LINKED = 10_000
+"""Files that a link to a folder stands for: folders may link to each other."""
 
 
 class GitFiles:
     """One commit of a local repository (bare or not): one `ls-tree`, one held `cat-file --batch`.
 
-    Submodules hold no lines and are left out; a symlink stands for the file of the commit it points
-    to, or is left out. Raises SourceError if there is no repository or no such commit.
+    Submodules hold no lines and are left out; a symlink stands for the file or folder of the commit
+    it points to, or is left out. Raises SourceError if there is no repository or no such commit.
     """
 
     def __init__(self, repo_path: str | Path, commit: str) -> None:
@@ -108,6 +111,8 @@ class GitFiles:
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
         if linked in self._blobs:
             self._blobs[path] = self._blobs[linked]
+        elif below := [one for one in self._blobs if one.startswith(f"{linked}/")][:_MOST_LINKED]:
+            self._blobs |= {path + one[len(linked) :]: self._blobs[one] for one in below}
 
     def _blob(self, sha: str, path: str) -> bytes:
         try:
@@ -130,6 +135,10 @@ _HOMES = ("/Users/", "/home/", "/root/", "/repo/", "/code/")
 """Where people and machines keep checkouts."""
 _LONGEST_REF = 7
 """Segments of a branch's name in a URL (`feature/x` has two): bounds the splits that are tried."""
+
+
+_LINKED = re.compile(r"(?:\.\./)+|/?(?:-/)?(?:blob|blame|raw|tree)/[^/]+/")
+"""Before a path, in a link from somewhere else in the repository: `../`, `blob/main/`."""
 
 
 class Resolved(NamedTuple):
@@ -169,6 +178,11 @@ class PathIndex:
         for path in self.paths:
             paths.setdefault(_name(path), []).append(path)
         return paths
+
+    @cached_property
+    def _composed(self) -> dict[str, str]:
+        """Paths with letters whose accents may be written apart (`é` as two characters)."""
+        return {_nfc(path): path for path in self.paths if not path.isascii()}
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -232,7 +246,13 @@ class PathIndex:
     def _resolve(self, written: str) -> Resolved:
         path = self.normalise(written)
         # A file may be called `a%20b.md` itself, so the path as written has the first claim.
-        for name in dict.fromkeys((path, unquote(path))):
+        names = (
+            path,
+            unquote(path),
+            _LINKED.sub("", path, count=1),
+            self._composed.get(_nfc(path), ""),
+        )
+        for name in dict.fromkeys(filter(None, names)):
             resolved = self._look_up(name)
             if resolved is not None:
                 return resolved
@@ -339,6 +359,10 @@ class PathIndex:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+def _nfc(path: str) -> str:
+    return path if path.isascii() else unicodedata.normalize("NFC", path)
 
 
 def _plain_root(root: str) -> str:

@@ -1,29 +1,33 @@
 """Text -> the citations it makes, as written. What they are worth is verify.py's business.
 
-A document is cut into chunks (heading, list item, paragraph, table, fence, JSON), and each is read
-for three things (inline.py): paths, lines, and the symbol that the same sentence or cell names.
-Lines with no path of their own belong to the nearest path before them in their chunk, else to the
-item, lead-in or heading above it, else to the file named last in the section.
+text → blocks (markdown_blocks.py, keyed.py) → what stands in each (text_tokens.py) → whose it is
+(binding.py) → what it is called (mentions.py). All is found before anything is bound, so that lines
+that stand without a path are told by every other place of the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
+from runner.grounding.binding import Above, Binder, KnownLines
 from runner.grounding.commit_files import PathIndex
-from runner.grounding.inline import paths_in, read_below, read_chunk
-from runner.grounding.json_citations import read_json_citations
-from runner.grounding.markdown_tables import is_rule, read_table
-from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention
-from runner.grounding.owners import Above, Seen
+from runner.grounding.keyed import Fragment, aliases_of_json, units_of_json, units_of_table
+from runner.grounding.markdown_blocks import TextBlock, blocks_of
+from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
+from runner.grounding.naming import declared_name
+from runner.grounding.patterns import ALIAS_DEFINED
+from runner.grounding.text_tokens import Piece, read_piece
+from runner.grounding.tongues import with_english_lines
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
+from runner.support.collecting import uncollected
 
-_FENCE = re.compile(r"[ \t>]*+(?P<mark>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^`\n]*)\Z")
-_HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+\S")
-_ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")  # - x, 1. x, 2) x
+MOST_PIECES = 120_000
+"""Of a document: paragraphs, list items, cells, lines of fences. What goes on after that is no
+answer."""
 _JSON_START = re.compile(
     r"""
     \s*(?:\[\s*)?\{\s*[\"}]  # {"file": …}, [{"file": …}], {}
@@ -31,27 +35,13 @@ _JSON_START = re.compile(
     """,
     re.X,
 )
+_JSON_BEHIND = re.compile(r"\A(?P<said>[^\n{}\[\]]{0,200})(?P<json>[{\[].*)\Z", re.S)
 _CURSOR_FENCE = re.compile(r"(?P<start>\d{1,7}):(?P<end>\d{1,7}):(?P<path>\S.*)\Z")  # 42:60:app.py
-_NUMBERED = re.compile(
-    r"""
-    [ \t>]*[-*+•][ \t]+ [`*_]{0,3}                        # - **
-    (?P<lines>\d{1,7}(?:[-–]L?\d{1,7})?)                 # 42-60
-    (?: [`*_]{0,3} (?: : | \s[—–-] ) \s                   # **: or a dash
-      | \*\*\s | \s(?=`|\w{1,60}\()                       # ** the loop, `run`, run()
-    )
-    """,
-    re.X,
-)
-_ROW = re.compile(
-    r"""
-    [ \t>│├└─|-]{0,12}+ (?P<lines>\d{1,6}(?:[-–]\d{1,6})?)  # 42-60
-    (?: : (?!\d) | [ ]*[—–│|→] | [ ]{2,} | \t | [ ][A-Za-z_]\w{0,80}(?:[_(.]|[a-z][A-Z]) )
-    """,
-    re.X,
+_COMMENT = re.compile(
+    r"[ \t]*(?://|#|--|/\*|<!--|;)+[ \t]*[`(\[]?[\w./\\@-]+(?::|#L)\d[^ ]*[ \t*/>-]*\Z"
 )
 _LONGEST_TITLE = 400
-_PROMPT = re.compile(r"[ \t]*(?:\$|❯|➜|PS>|>>>|%) ")
-_TRACEBACK = re.compile(r"\s*File \"(?P<path>[^\"\n]+)\", line \d+")
+_MOST_SHORT_NAMES = 5_000
 
 
 class Extracted(NamedTuple):
@@ -59,38 +49,180 @@ class Extracted(NamedTuple):
 
     mentions: list[Mention]
     is_cut: bool
-    """The text goes on after what is read of it, or is too long to be read as often as it asks."""
+    """The text goes on after what is read of it."""
 
 
 def extract(text: str, index: PathIndex) -> list[Mention]:
     """Every citation of a text, in order, repeats included.
 
     A file named without a line has start None. At most MOST_MENTIONS, the first ones, of the first
-    MOST_CHUNKS pieces of the text.
+    MOST_PIECES pieces of the text.
     """
     return read_all(text, index).mentions
 
 
 def read_all(text: str, index: PathIndex) -> Extracted:
     """The same, and whether there may be more."""
-    seen = Seen(index)
-    mentions = _read(text, index, seen)
-    if again := seen.again():
-        seen = again
-        mentions = _read(text, index, seen)
-    return Extracted(mentions[:MOST_MENTIONS], seen.is_cut or len(mentions) >= MOST_MENTIONS)
+    with uncollected():
+        return _read_all(text, index)
 
 
-def _read(text: str, index: PathIndex, seen: Seen) -> list[Mention]:
+def _read_all(text: str, index: PathIndex) -> Extracted:
+    parts = list(
+        islice(_parts_of(_in_full(with_english_lines(text), index), index), MOST_PIECES + 1)
+    )
+    is_cut = len(parts) > MOST_PIECES
+    mentions = list(islice(_Document(parts[:MOST_PIECES], index).mentions(), MOST_MENTIONS))
+    return Extracted(mentions, is_cut or len(mentions) >= MOST_MENTIONS)
+
+
+def read_chunk(
+    text: str, index: PathIndex, inherited: str | None = None, *, strict: bool = False
+) -> ChunkMentions:
+    """The citations of one piece of text; `inherited`: the file that lines without one belong to;
+    `strict` takes `path:line` alone.
+    """
+    piece = read_piece(text, index, strict=strict)
+    return _bound(piece, Above(inherited), KnownLines(index, [piece]), strict=strict)
+
+
+def _bound(piece: Piece, above: Above, known: KnownLines, *, strict: bool = False) -> ChunkMentions:
+    binder = Binder(piece, above, known)
+    mentions = mentions_of(piece.text, binder.bind(), strict=strict)
+    return ChunkMentions(mentions, binder.paths, binder.lead)
+
+
+# --- short names --------------------------------------------------------------------------------
+
+
+def _in_full(text: str, index: PathIndex) -> str:
+    """Short names that the text itself explains, as what they stand for: `RTAF = a/b.java`."""
+    text = _with_notes(text)
+    names: dict[str, str] = {}
+    if any(sign in text for sign in "=≙→"):
+        names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
+    if _SHORT_NAME.search(text):
+        names |= {found["name"]: found["alias_of"] for found in _BEHIND_PATH.finditer(text)}
     if _JSON_START.match(text):
-        mentions = read_json_citations(text, index, Above(None, sure=False, seen=seen))
-        if mentions is not None:
-            return mentions
-    return _Document(text, index, seen).read()
+        names |= aliases_of_json(text, index)
+    names = {name: path for name, path in names.items() if index.resolve(path).path in index.paths}
+    if not names:
+        return text
+    either = "|".join(map(re.escape, names))
+    short = re.compile(rf"(?<![\w./-])(?:{either})(?=[@:#]+L?\d|\b(?!\s?(?:=|:=|≙|→)|[\w./\"-]))")
+    return short.sub(lambda found: names[found[0]], text, count=_MOST_SHORT_NAMES)
+
+
+def _with_notes(text: str) -> str:
+    """Marks of footnotes and numbered references, as the places that these give."""
+    notes = {note["mark"]: note["place"] for note in _NOTE.finditer(text)}
+    if not notes:
+        return text
+    either = "|".join(map(re.escape, notes))
+    marks = re.compile(rf"(?<=\S)[ ]?\[(?P<mark>{either})\](?![:(\[])")
+    return marks.sub(lambda mark: f" ({notes[mark['mark']]})", text, count=_MOST_SHORT_NAMES)
+
+
+_NOTE = re.compile(
+    r"""
+    ^[ \t>]{0,6}(?:[-*][ ])? \[(?P<mark>\^?[\w-]{1,20})\]:? [ \t]{1,4} `?
+    (?P<place>[^\s`]{1,200}(?::|\#L?)\d[^\s`,;]{0,20}?) (?=[.,;:]?(?:`|\s|\Z))  # [^1]: src/app.py:3
+    """,
+    re.X | re.M,
+)
+_SHORT_NAME = re.compile(r"\w[`*_]{0,2}\s\([A-Z]{2,9}\)")
+_BEHIND_PATH = re.compile(
+    r"(?P<alias_of>[\w./-]{3,200}\.\w{1,8})[`*_]{0,2}\s\((?P<name>[A-Z]{2,9})\)"
+)
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+class _DocPart(NamedTuple):
+    """A block, or a part of one, and what stands in it."""
+
+    kind: str
+    unit: Fragment
+    level: int = 0
+    strict: bool = False
+
+
+def _parts_of(text: str, index: PathIndex) -> Iterator[_DocPart]:
+    if _JSON_START.match(text):
+        units = units_of_json(text, index)
+        if units is not None:
+            yield from _parts_of_units(units, index)
+            return
+    for block in blocks_of(text):
+        yield from _parts_of_block(block, index)
+
+
+def _parts_of_units(units: list[Fragment], index: PathIndex) -> Iterator[_DocPart]:
+    for unit in units:
+        if "\n" in unit.written and not unit.lines:  # a whole document in a string
+            yield from _parts_of(unit.written, index)
+        else:
+            yield _DocPart("cell", unit)
+    yield _DocPart("end", Fragment())
+
+
+def _parts_of_block(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
+    if block.kind == "table":
+        yield from (_DocPart("cell", unit) for unit in units_of_table(block.rows, index))
+        yield _DocPart("end", Fragment())
+    elif block.kind == "fence":
+        yield from _parts_of_fence(block, index)
+    elif "{" in block.text and (found := _json_in(block.text, index)):
+        said, units = found
+        yield _DocPart("paragraph", Fragment(read_piece(said, index)), block.level)
+        yield from _parts_of_units(units, index)
+    else:
+        yield _DocPart(block.kind, Fragment(read_piece(block.text, index)), block.level)
+
+
+def _json_in(text: str, index: PathIndex) -> tuple[str, list[Fragment]] | None:
+    """JSON without a fence, and what is said before it."""
+    found = _JSON_BEHIND.match(text)
+    if not found or not _JSON_START.match(found["json"]):
+        return None
+    units = units_of_json(found["json"], index)
+    return None if units is None else (found["said"], units)
+
+
+def _parts_of_fence(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
+    if cursor := _CURSOR_FENCE.match(block.info):
+        # The fence's code is what stands at its lines, and cites nothing itself.
+        place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
+        yield _DocPart("paragraph", Fragment(read_piece(place, index, strict=True)), block.level)
+        return
+    language = re.split(r"[\s:{,]", block.info.lower(), maxsplit=1)[0]
+    title = block.info[len(language) :].lstrip(":{, ")
+    if title:  # ```python title="src/app.py:42"
+        yield _DocPart("line", Fragment(read_piece(title, index)))
+    if language in MUTE_FENCES:
+        return
+    if language.startswith("json") or (not language and _JSON_START.match(block.text)):
+        units = units_of_json(block.text, index)
+        if units is not None:
+            yield from _parts_of_units(units, index)
+            return
+        language = "text"  # truncated, or with comments
+    strict = bool(language) and language not in PROSE_FENCES
+    lines = [line for line in block.text.split("\n") if line.strip()]
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        unit = Fragment(read_piece(line, index, strict=strict))
+        # A place alone on its line, above what stands there: `# src/app.py:30`, `def open():`.
+        if strict and _COMMENT.match(line):
+            unit = unit._replace(symbol=declared_name(following))
+        yield _DocPart("line", unit, strict=strict)
+    yield _DocPart("end", Fragment())
+
+
+# --- whose lines --------------------------------------------------------------------------------
 
 
 class _ListItem(NamedTuple):
-    indent: int
+    level: int
     file: str | None
     """The first it names."""
 
@@ -101,7 +233,7 @@ class _Heading(NamedTuple):
 
 
 @dataclass(slots=True)
-class _FileScope:
+class _Scope:
     """Which file lines without one belong to, here; it changes as the document is read."""
 
     headings: list[_Heading] = field(default_factory=list)
@@ -113,309 +245,165 @@ class _FileScope:
     main: str | None = None
     """Which a paragraph or an item of the section begins with, the latest."""
     last: str | None = None
+    line: str | None = None
+    """Of the lines of a fence: the file named last."""
 
-    def subject(self, indent: int) -> str | None:
-        """What a chunk at this indent is about."""
+    def subject(self, level: int) -> str | None:
+        """What a part of this level is about."""
         for item in reversed(self.items):
-            if item.indent < indent and item.file:
+            if item.level < level and item.file:
                 return item.file
         if self.lead or not self.headings:
             return self.lead
         return self.headings[-1].file
 
-    def below(self, level: int) -> _FileScope:
-        """The scope behind a heading."""
-        headings = [heading for heading in self.headings if heading.level < level]
-        return _FileScope(headings=headings, last=self.last)
-
-    def leave_items(self, indent: int) -> None:
-        """Those that a chunk at this indent ends."""
-        while self.items and self.items[-1].indent >= indent:
-            self.items.pop()
-
-    @property
-    def owns_numbers(self) -> bool:
-        """Below a heading, a lead-in or an item, `- 42: parse` may begin with a line."""
-        return bool(self.headings or self.lead or self.items)
+    def above(self, level: int) -> Above:
+        subject = self.subject(level)
+        file = subject or self.main or self.last
+        return Above(file, subject is not None, self.main is not None and file == self.main)
 
 
 class _Document:
-    """Reads a text chunk by chunk: one method for each kind, which moves `at` past it."""
+    """Binds the parts of a text, one after another."""
 
-    def __init__(self, text: str, index: PathIndex, seen: Seen) -> None:
-        self.lines = text.split("\n")
-        self.index = index
-        self.at = 0
-        self.scope = _FileScope()
-        self.seen = seen
-        self.level = self.default_level = 0
-        """Of the heading above, and of the one above what says whose lines without a file are."""
-        self.mentions: list[Mention] = []
+    def __init__(self, parts: Sequence[_DocPart], index: PathIndex) -> None:
+        self.parts = parts
+        self.known = KnownLines(index, (part.unit.piece for part in parts))
+        self.scope = _Scope()
+        self.default_level = 0
+        """Of the heading below which the text says whose lines without a file are."""
+        self.level = 0
 
-    def read(self) -> list[Mention]:
-        count = len(self.lines)
-        while self.at < count and len(self.mentions) < MOST_MENTIONS:
-            self._read_next(self.lines[self.at])
-        return self.mentions
+    def mentions(self) -> Iterator[Mention]:
+        for part in self.parts:
+            yield from _READERS[part.kind](self, part)
 
-    def _at_end(self) -> bool:
-        return self.at >= len(self.lines)
-
-    def _read_next(self, line: str) -> None:
-        first = line.lstrip(" \t>")[:1]
-        if not first:
-            self.at += 1
-        elif first in "`~" and (fence := _FENCE.match(line)):
-            self._fence(fence)
-        elif first == "#" and _HEADING.match(line):
-            self._heading(line)
-        elif "|" in line and self._at_table():
-            self._table()
-        elif first not in "{[" or not self._bare_json():
-            self._paragraph(line)
-
-    # headings, tables, JSON
-
-    def _heading(self, line: str) -> None:
-        """A heading that names a file owns the lines below it; any other ends that file's reach."""
-        level = len(line.lstrip(" \t>")) - len(line.lstrip(" \t>#"))
-        self._leave_sections(level)
-        self.scope = self.scope.below(level)
-        reading = self._read(line, self._above(0))
-        self.scope = self.scope.below(level)
-        # An answer about one file needs not name it again below each heading.
-        if len(self.seen.paths) != 1:
-            self.scope.last = None
-        if reading.first_path:
-            self.scope.headings.append(_Heading(level, reading.first_path))
-        self.at += 1
-
-    def _leave_sections(self, level: int) -> None:
-        """What a section says of lines without a file ends with it."""
-        if level <= self.default_level:
-            self.seen.default = None
-        self.level = level
-
-    def _at_table(self) -> bool:
-        if "|" not in self.lines[self.at] or self.at + 1 >= len(self.lines):
-            return False
-        return is_rule(self.lines[self.at + 1])
-
-    def _table(self) -> None:
-        rows = [self.lines[self.at]]
-        self.at += 2
-        while not self._at_end() and "|" in self.lines[self.at]:
-            rows.append(self.lines[self.at])
-            self.at += 1
-        self.mentions += read_table(rows, self.index, self._above(0))
-        self._go_on_from_latest()
-
-    def _bare_json(self) -> bool:
-        """JSON without a fence, up to the first blank line or fence; false if it is none."""
-        if not _JSON_START.match(self.lines[self.at]):
-            return False
-        end = self._end_of_json()
-        if not self._json("\n".join(self.lines[self.at : end])):
-            return False
-        self.at = end
-        return True
-
-    def _end_of_json(self) -> int:
-        end = self.at
-        while end < len(self.lines) and _continues_json(self.lines[end]):
-            end += 1
-        return end
-
-    def _json(self, text: str) -> bool:
-        """False if the text is no JSON."""
-        mentions = read_json_citations(text, self.index, self._above(0))
-        if mentions is None:
-            return False
-        self.mentions += mentions
-        self._go_on_from_latest()
-        return True
-
-    # paragraphs and list items
-
-    def _paragraph(self, line: str) -> None:
-        item = _ITEM.match(line)
-        text = self._paragraph_text()
-        if _PROMPT.match(line):  # $ grep -n foo src/app.py:42
-            return
-        if item:
-            self._list_item(text, len(item["indent"].expandtabs(4)))
-        else:
-            self._prose(text, len(line) - len(line.lstrip()))
-
-    def _paragraph_text(self) -> str:
-        begin = self.at
-        self.at += 1
-        while not self._at_end() and self._continues(self.lines[self.at]):
-            self.at += 1
-        return "\n".join(self.lines[begin : self.at])
-
-    def _continues(self, line: str) -> bool:
-        first = line.lstrip(" \t>")[:1]
-        if not first or _ITEM.match(line) or _PROMPT.match(line):
-            return False
-        if first == "#" and _HEADING.match(line):
-            return False
-        if first in "`~" and _FENCE.match(line):
-            return False
-        return "|" not in line or not self._at_table()
-
-    def _list_item(self, text: str, indent: int) -> None:
-        self.scope.leave_items(indent)
-        if self.scope.owns_numbers:
-            text = _numbered_as_line(text)
-        reading = self._read(text, self._above(indent))
-        self.scope.items.append(_ListItem(indent, reading.first_path))
-
-    def _prose(self, text: str, indent: int) -> None:
-        self.scope.leave_items(indent)
-        above = self._above(indent)
-        reading = self._read(_rows_as_lines(text, self.index), above)
-        if indent:
-            return
-        lead = None
-        if text.rstrip(" *_").endswith(":"):  # "Inside the router (src/app.py):"
-            lead = reading.last_path or self.scope.subject(indent)
-        elif reading.paths and is_title(text, reading.paths):
-            lead = reading.paths[-1]
-        self.scope.lead = lead
-
-    # fences
-
-    def _fence(self, fence: re.Match[str]) -> None:
-        info = fence["info"].strip()
-        body = self._fence_body(fence["mark"])
-        cursor = _CURSOR_FENCE.match(info)
-        if cursor:
-            self._cursor_fence(cursor)
-            return
-        language = re.split(r"[\s:{,]", info.lower(), maxsplit=1)[0]
-        title = info[len(language) :].lstrip(":{, ")
-        if title:  # ```python title="src/app.py:42"
-            self._read(title, self._above(0))
-        self._fenced(language, body)
-
-    def _cursor_fence(self, cursor: re.Match[str]) -> None:
-        """The fence's code is what stands at its lines, and cites nothing itself."""
-        place = f"{cursor['path'].strip()}:{cursor['start']}-{cursor['end']}"
-        self._keep(read_chunk(place, self.index, strict=True))
-
-    def _fence_body(self, mark: str) -> list[str]:
-        self.at += 1
-        begin = self.at
-        while not self._at_end() and not _closes(self.lines[self.at], mark):
-            self.at += 1
-        body = self.lines[begin : self.at]
-        self.at += 1
-        return body
-
-    def _fenced(self, language: str, body: list[str]) -> None:
-        if language in MUTE_FENCES:
-            return
-        text = "\n".join(body)
-        if language.startswith("json") or (not language and _JSON_START.match(text)):
-            if self._json(text):
-                return
-            language = "text"  # truncated, or with comments
-        self._fenced_lines(body, strict=bool(language) and language not in PROSE_FENCES)
-
-    def _fenced_lines(self, body: list[str], *, strict: bool) -> None:
-        """`strict` for a code sample: `data[1:42]` must not become a line of the file above."""
-        above = Above(None, sure=False, seen=self.seen)
-        if not strict:
-            above = self._above(0)
-        for line in body:
-            if len(self.mentions) >= MOST_MENTIONS:
-                return
-            if _PROMPT.match(line) or self._foreign_traceback(line):
-                continue
-            reading = self._fenced_line(line, above, strict=strict)
-            if reading.last_path:
-                above = Above(reading.last_path, sure=True, seen=self.seen)
-            for mention in reading.mentions:
-                if mention.start is not None or not strict:
-                    self.mentions.append(mention)
-
-    def _fenced_line(self, line: str, above: Above, *, strict: bool) -> ChunkMentions:
-        if above.file and not strict:
-            line = _row_as_line(line)
-        return read_below(line, self.index, above, strict=strict)
-
-    def _foreign_traceback(self, line: str) -> bool:
-        """`File "/usr/lib/python3.11/json/decoder.py", line 355`: its line is of no file here."""
-        frame = _TRACEBACK.match(line)
-        return frame is not None and not paths_in(frame["path"], self.index)
-
-    # what was named
-
-    def _go_on_from_latest(self) -> None:
-        latest = next(iter(self.seen.paths), None)
-        self.scope.last = latest or self.scope.last
-
-    def _above(self, indent: int) -> Above:
-        """What stands above a chunk at this indent."""
-        subject, main = self.scope.subject(indent), self.scope.main
-        file = subject or main or self.scope.last
-        is_main = main is not None and file == main
-        return Above(file, sure=subject is not None, seen=self.seen, main=is_main)
-
-    def _read(self, text: str, above: Above) -> ChunkMentions:
-        return self._keep(read_below(text, self.index, above))
-
-    def _keep(self, reading: ChunkMentions) -> ChunkMentions:
-        self.mentions += reading.mentions
-        if self.seen.default is None:
+    def _bind(self, part: _DocPart, above: Above) -> ChunkMentions:
+        had_default = self.known.default
+        found = _bound(part.unit.piece, above, self.known, strict=part.strict)
+        if self.known.default != had_default:
             self.default_level = self.level
-        if reading.paths:
-            self.scope.last = reading.paths[-1]
-            self.scope.main = reading.lead or self.scope.main
-        return reading
+        if found.paths:
+            self.scope.last = found.paths[-1]
+            self.scope.main = found.lead or self.scope.main
+        return found
+
+    def _heading(self, part: _DocPart) -> list[Mention]:
+        """A heading that names a file owns the lines below it; any other ends that file's reach."""
+        if part.level <= self.default_level:
+            self.known.default = None
+        self.level = part.level
+        headings = [one for one in self.scope.headings if one.level < part.level]
+        # An answer about one file needs not name it again below each heading.
+        last = self.scope.last if len(self.known.paths) == 1 else None
+        self.scope = _Scope(headings, last=self.scope.last)
+        found = self._bind(part, self.scope.above(0))
+        self.scope = _Scope(headings, last=self.scope.last if found.paths else last)
+        if found.paths:
+            headings.append(_Heading(part.level, found.paths[0]))
+        return found.mentions
+
+    def _item(self, part: _DocPart) -> list[Mention]:
+        self._leave_items(part.level)
+        found = self._bind(part, self.scope.above(part.level))
+        self.scope.items.append(_ListItem(part.level, found.first_path))
+        return found.mentions
+
+    def _paragraph(self, part: _DocPart) -> list[Mention]:
+        self._leave_items(part.level + 1)
+        found = self._bind(part, self.scope.above(part.level + 1))
+        if part.level:
+            return found.mentions
+        text, lead = part.unit.piece.text, None
+        if text.rstrip(" *_").endswith(":"):  # "Inside the router (src/app.py):"
+            lead = found.last_path or self.scope.subject(0)
+        elif found.paths and _is_title(text, found.paths):
+            lead = found.paths[-1]
+        self.scope.lead = lead
+        return found.mentions
+
+    def _line(self, part: _DocPart) -> list[Mention]:
+        """Of a fence: what one line names, the next ones are about."""
+        above = Above(self.scope.line, sure=self.scope.line is not None)
+        if self.scope.line is None and not part.strict:
+            above = self.scope.above(9)
+        found = self._bind(part, above)
+        self.scope.line = found.last_path or self.scope.line
+        if not part.strict:
+            return found.mentions
+        mentions = [one for one in found.mentions if one.start is not None]
+        if part.unit.symbol:
+            return [one._replace(symbol=part.unit.symbol, certain=False) for one in mentions]
+        return mentions
+
+    def _end(self, part: _DocPart) -> list[Mention]:  # noqa: ARG002 - as its neighbours
+        self.scope.line = None
+        self.scope.last = self.known.latest or self.scope.last
+        return []
+
+    def _cell(self, part: _DocPart) -> Iterator[Mention]:
+        unit, above = part.unit, self.scope.above(9)
+        if unit.file:
+            above = Above(unit.file, sure=True)
+        if unit.lines and above.file:
+            self.known.name(above.file)
+            yield from _of_lines(unit, above.file)
+        if not unit.piece.tokens:
+            return
+        main = self.scope.main
+        found = self._bind(part, above)
+        self.scope.main = main
+        yield from saying(unit.said, _with_symbol(unit, found.mentions))
+
+    def _leave_items(self, level: int) -> None:
+        while self.scope.items and self.scope.items[-1].level >= level:
+            self.scope.items.pop()
 
 
-def _continues_json(line: str) -> bool:
-    return bool(line.strip()) and not _FENCE.match(line)
+_READERS: dict[str, Callable[[_Document, _DocPart], Iterable[Mention]]] = {
+    "heading": _Document._heading,
+    "item": _Document._item,
+    "paragraph": _Document._paragraph,
+    "line": _Document._line,
+    "cell": _Document._cell,
+    "end": _Document._end,
+}
+"""By the kind of a part."""
 
 
-def _closes(line: str, mark: str) -> bool:
-    """A fence of ```` is closed by as many backticks or more, and by nothing else."""
-    stripped = line.strip(" \t>")
-    return len(stripped) >= len(mark) and not stripped.strip(mark[0])
+def _of_lines(unit: Fragment, file: str) -> Iterator[Mention]:
+    """`{"file": "a.py", "line": 42}`: lines, and nothing else."""
+    for start, end in unit.lines:
+        yield Mention(
+            written=unit.written,
+            path=file,
+            start=start,
+            end=end,
+            symbol=unit.symbol,
+            weak=unit.weak,
+            guess=unit.guess,
+            group=len(unit.lines) - 1,
+            said=unit.said,
+        )
 
 
-def is_title(text: str, paths: Sequence[str]) -> bool:
+def _with_symbol(unit: Fragment, mentions: list[Mention]) -> list[Mention]:
+    """A text that begins with a place is of the symbol that its row, object or key names."""
+    if unit.symbol is None or not mentions:
+        return mentions
+    first, text = mentions[0], unit.piece.text.lstrip("`*_( ")
+    if first.start is None or first.symbol is not None or not text.startswith(first.written[:12]):
+        return mentions
+    # `runs a.py:3` in a cell speaks of more than the row's symbol.
+    if unit.in_cell and len(text.strip("`*_ ()")) > len(first.written) + 2:
+        return mentions
+    return [first._replace(symbol=unit.symbol, weak=unit.weak), *mentions[1:]]
+
+
+def _is_title(text: str, paths: Sequence[str]) -> bool:
     """A paragraph that is a path, and no sentence about it: `**app.py** (src/app.py)`."""
     if len(text) > _LONGEST_TITLE:
         return False
     for path in sorted(set(paths), key=len, reverse=True):
         text = text.replace(path, "")
     return re.search(r"\w", text) is None
-
-
-def _rows_as_lines(text: str, index: PathIndex) -> str:
-    """A path alone on its line, and numbered rows below it."""
-    first, newline, rest = text.partition("\n")
-    if not newline or not is_title(first, paths_in(first, index)):
-        return text
-    return newline.join((first, *map(_row_as_line, rest.split("\n"))))
-
-
-def _row_as_line(text: str) -> str:
-    """`  42: open_shop` below a path: the number is a line."""
-    row = _ROW.match(text)
-    if row is None:
-        return text
-    begin = row.start("lines")
-    return f"{text[:begin]}L{text[begin:]}"
-
-
-def _numbered_as_line(text: str) -> str:
-    """`- 42-60: parse` under a heading that names the file: the number is a line."""
-    numbered = _NUMBERED.match(text)
-    if numbered is None:
-        return text
-    begin = numbered.start("lines")
-    return f"{text[:begin]}L{text[begin:]}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from runner.grounding.patterns import LineRange
@@ -17,6 +17,9 @@ class LineRanges:
         self._starts = [start for start, _ in ordered]
         self._reached = list(accumulate((end for _, end in ordered), max))
         """The last line that any of the intervals so far has: one may lie within another."""
+
+    def __iter__(self) -> Iterator[LineRange]:
+        return zip(self._starts, self._reached, strict=True)
 
     def gap_to(self, lines: LineRange) -> int | None:
         """Lines to the nearest; 0 if one touches, None if there is none."""

@@ -68,7 +68,7 @@ class MaskedText:
     """
 
     def __init__(
-        self, text: str, index: PathIndex, lines_in: Callable[[str, str], list[LineRange]]
+        self, text: str, index: PathIndex, lines_in: Callable[[str], list[LineRange]]
     ) -> None:
         self.index = index
         self.lines_in = lines_in
@@ -113,7 +113,7 @@ class MaskedText:
         symbol = None
         if target.lines:
             symbol = _symbol_of_words(link["text"])
-        lines = target.lines or self.lines_in(link["text"], target.path)
+        lines = target.lines or self.lines_in(link["text"])
         if not lines:
             return False
         begin, close = link.span()

@@ -114,6 +114,8 @@ class Cite(NamedTuple):
     others: tuple[str, ...] = ()
     rivals: tuple[str, ...] = ()
     guess: bool = False
+    weak: bool = False
+    """Its name may be a word of English."""
 
 
 def mentions_of(text: str, cites: Sequence[Cite], *, strict: bool) -> list[Mention]:
@@ -134,7 +136,7 @@ def _own_name(cite: Cite) -> _Names:
     """The name that was found with the citation."""
     if cite.symbol is None:
         return ()
-    return (Attached(cite.symbol, certain=True),)
+    return (Attached(cite.symbol, certain=not cite.weak),)
 
 
 def _is_taken(name: Attached | None, last: list[_Names]) -> bool:
@@ -388,6 +390,7 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
         certain=certain,
         other_word=other,
         ref=cite.ref,
+        weak=cite.weak,
         tied=cite.tied,
         others=cite.others,
         rivals=cite.rivals,

@@ -139,6 +139,12 @@ def _declared(text: str) -> str | None:
     return checked(found["receiver"], found["name"], plain=True)
 
 
+def declared_name(line: str) -> str | None:
+    """The name that a line of code declares."""
+    found = _DECLARED.match(line.strip())
+    return checked(found["receiver"], found["name"], plain=True) if found else None
+
+
 def checked(receiver: str | None, name: str, *, plain: bool) -> str | None:
     """A name as a symbol; None for a keyword, a file's name or, unless `plain` will do, a word."""
     name = name.lstrip("*&")

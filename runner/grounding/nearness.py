@@ -10,9 +10,9 @@ from runner.grounding.outlines import TextOnly
 from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.spelling import parts_of
-from runner.grounding.symbols import SourceFile, SymbolLines
+from runner.grounding.symbols import SourceFile
 
-MatchKind = Literal["definition", "use", "span", "text"]
+MatchKind = Literal["definition", "use", "span", "text", "literal"]
 
 
 class Match(NamedTuple):
@@ -32,6 +32,8 @@ class Distances(NamedTuple):
     """To a definition's body."""
     text: int | None = None
     """To the bare name; measured only if no parse can be trusted around the lines."""
+    literal: int | None = None
+    """To a string that is the name and nothing else."""
 
     def match(self) -> Match | None:
         """What is within reach, a definition first; None if nothing is."""
@@ -44,6 +46,8 @@ class Distances(NamedTuple):
             return Match("span", 0)
         if _is_near(self.text):
             return Match("text", self.text)
+        if _is_near(self.literal):
+            return Match("literal", self.literal)
         return None
 
     def closer(self, other: Distances) -> Distances:
@@ -77,13 +81,10 @@ def needs_text(file: SourceFile, lines: LineRange) -> bool:
 
 def measure(file: SourceFile, symbol: str, lines: LineRange) -> Distances:
     """How far the symbol is from the lines; from their two ends if the range is wide."""
-    places = file.places(symbol)
-    by_text = needs_text(file, lines)
     if not is_wide(lines):
-        return _distances(places, lines, by_text=by_text)
+        return _distances(file, symbol, lines)
     start, end = lines
-    first = _distances(places, (start, start), by_text=by_text)
-    return first.closer(_distances(places, (end, end), by_text=by_text))
+    return _distances(file, symbol, (start, start)).closer(_distances(file, symbol, (end, end)))
 
 
 def kind_near(file: SourceFile, symbol: str, lines: LineRange) -> MatchKind | None:
@@ -102,7 +103,7 @@ def kind_near(file: SourceFile, symbol: str, lines: LineRange) -> MatchKind | No
         return "span"
     if needs_text(file, lines) and _is_near(places.written.gap_to(lines)):
         return "text"
-    return None
+    return "literal" if _is_near(file.literals(symbol).gap_to(lines)) else None
 
 
 def has_mute_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
@@ -118,13 +119,17 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
     return any(named.gap_to((line, line)) != 0 for line in words[low:high])
 
 
-def _distances(places: SymbolLines, lines: LineRange, *, by_text: bool) -> Distances:
-    return Distances(
+def _distances(file: SourceFile, symbol: str, lines: LineRange) -> Distances:
+    places = file.places(symbol)
+    found = Distances(
         places.headers.gap_to(lines),
         places.used.gap_to(lines),
         places.bodies.gap_to(lines),
-        places.written.gap_to(lines) if by_text else None,
+        places.written.gap_to(lines) if needs_text(file, lines) else None,
     )
+    if found.match():
+        return found
+    return found._replace(literal=file.literals(symbol).gap_to(lines))
 
 
 def gap(one: LineRange, other: LineRange) -> int:

@@ -31,6 +31,8 @@ _AROUND = 2
 _MOST_WORDS = 12
 """The rarest are looked for: the others tell no place from another."""
 _FEWEST_KNOWN = 2
+_FEWEST_OWN = 2
+"""Words that do not stand in the lines: with fewer, nothing is said of them."""
 _FEWEST_SAID = 6
 """Words that are enough to judge by: those that the file has or, if it has none, all."""
 _LARGEST_FILE = 2_000_000
@@ -89,6 +91,15 @@ class Overlap:
             return _NOT_JUDGED
         return places.judge(lines[0])
 
+    def is_mute(self, file: SourceFile, said: str, lines: LineRange) -> bool:
+        """True if hardly a word is said of the lines that does not stand in them."""
+        spoken = self._words_of(said)
+        if len(spoken) >= _FEWEST_OWN and len(file.source) <= _LARGEST_FILE:
+            index, (start, end) = self._index(file), lines
+            own = [word for word in spoken if not _stands_in(index.get(word), start, end)]
+            return len(own) < _FEWEST_OWN
+        return len(spoken) < _FEWEST_OWN
+
     def _words_of(self, said: str) -> frozenset[str]:
         if said not in self._words:
             self._words[said] = frozenset(words_of(said))
@@ -115,6 +126,13 @@ class Overlap:
         if file.path not in self._indexes:
             self._indexes[file.path] = _lines_by_word(file.source)
         return self._indexes[file.path]
+
+
+def _stands_in(found: Sequence[int] | None, start: int, end: int) -> bool:
+    if not found:
+        return False
+    place = bisect.bisect_left(found, start)
+    return place < len(found) and found[place] <= end
 
 
 # --- words ----------------------------------------------------------------------------------

@@ -173,14 +173,14 @@ COLON_TAIL = re.compile(rf":{_ITEM}\Z")
 
 _DRIVE = r"(?:[A-Za-z]:(?=[\\/]))?"  # C:\
 _SEGMENT = (
-    r"(?:[\w.@$+~%\-]{1,300}+"  # app.py, @scope, a+b
+    r"(?:[\w.@$+~%\-\u0300-\u036f\u2600-\u27bf\U0001f300-\U0001faff]{1,300}+"  # app.py, @x, a+b
     r"|\[{1,2}[\w.\-]{1,80}\]{1,2}"  # [id], [[...slug]]
     r"|\([\w.\-]{1,80}\)(?=/))"  # (auth)/
 )
 _PATH = (
     r"(?<![\w.@$+~%\-/\\\]])"
     # It holds a dot or a slash with a word behind it: most words are turned away here.
-    rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.]))"
+    rf"(?={_DRIVE}[\w@$+~%\-\[\]()]{{0,120}}+(?:\.{{1,2}}[\w/\\]|[/\\][\w\[(@.\U0001f300-\U0001faff]))"
     rf"{_DRIVE}[/\\]?{_SEGMENT}{{1,9}}+(?:[/\\]{{1,2}}{_SEGMENT}{{1,9}}+){{0,60}}+"
 )
 _NAMES = "|".join(FILE_NAMES)
@@ -231,6 +231,10 @@ _SURE = rf"""
   | `(?P<ticked>{_NUMBER})`                                    # `a.py:42`, `51`
 """
 _DOUBTFUL = rf"""
+  | (?m:^)[ \t>│├└─|]{{0,12}}[`*_]{{0,3}}                         # 42-60: run
+    (?P<row>\d{{1,6}}(?:[-–]L?\d{{1,6}})?)
+    (?=[`*_]{{0,3}}(?: :(?![\d:]) | \s?[—–│|→]\s? | \s-\s | [ ]{{2,}} | \t | \*\*\s
+      | \s(?=`|\w{{1,60}}\() | [ ][A-Za-z_]\w{{0,80}}(?:[_(.]|[a-z][A-Z]) ))
   | \((?<![\w\]]\()                                            # `open_shop` (42, 51)
     (?P<parens>~?\d{{2,6}}(?:{_DASH}\d{{1,6}})?(?:,\s?~?{_NUMBER}){{0,40}})
     (?: \) | (?=[,;:]\s[`*_A-Za-z]) )                           # (42, the loop)
@@ -244,8 +248,6 @@ _DOUBTFUL = rf"""
   | (?<=\s)(?:on|at|where)\s~?(?P<pointed>{_SHORT})(?=\s[a-z])   # on 145 for the rest
 """
 EVENT = re.compile(_SURE + _DOUBTFUL, re.X)
-SURE_EVENT = re.compile(_SURE, re.X)
-"""Without the numbers that may as well count something."""
 
 # --- what stands between --------------------------------------------------------------------
 
@@ -274,16 +276,15 @@ ADJACENT = re.compile(
 OF = re.compile(
     r"""
     [`*_\"')\],]{0,4}\s*
-    (?: (?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*_\"'(\[]{0,4}  # of the file `
-    | [(\[][`*_\"']{0,3}                                                        # (`
-    )\Z
+    (?: (?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*\"'(\[]{0,4}  # of the file `
+    | [(\[][`*\"']{0,3} )                                                      # (`
     """,
     re.X,
 )
 """All that stands between lines and their path: " of the "."""
 CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
 """All that stands between the items of a list: `` ` (first), ``."""
-NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\))[ ]\Z", re.X)
+NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\)),?[ ]\Z", re.X)
 """Code before a bracket: `` `f` (42) ``, `open_shop (42)`, `openShop (42)`, `run() (42)`."""
 IN_PARENTHESES = re.compile(r"[`*_]{0,3}\s?\([^()\n]{1,80}\)")
 """A bracket right behind a citation: `a.py:1 (foo)`."""
@@ -344,15 +345,15 @@ NUMBERED = re.compile(
     re.I | re.X,
 )
 """Before a number that is no line: "issue ", "up to ", "Java "."""
-ALIAS = re.compile(
-    r"(?<![\w./-])(?:[A-Z][A-Z0-9]{1,9}(?![\w/])(?!\.\w)|[A-Za-z][\w-]{1,30}+(?=@?:\d|\#L?\d))"
+ALIAS_DEFINED = re.compile(
+    r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?"
+    r"[`*_(\"']{0,3}(?P<path>[\w./-]{3,200}\.\w{1,8})"
 )
-ALIAS_BEFORE = re.compile(
-    r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?[`*_(\"']{0,3}\Z"
-)
-"""`RTAF = ` before a path."""
+"""`RTAF = internal/ReflectiveTypeAdapterFactory.java`."""
+CODES_BEHIND = 80
 SAME_FILE = re.compile(
-    r"(?<!\w)(?:[Tt]he\s)?[Ss]ame\sfile\b|\A\s*(?:[-*+•]|\d{1,3}[.)])\s[`*_]{0,2}[Ss]ame(?=[`*_]{0,2}\s[—–:-])"
+    r"(?<!\w)(?:[Tt]he\s)?[Ss]ame\sfile\b|(?<!\w)[Ii]bid\.?(?=[,;:)\s])"
+    r"|\A(?:[-*+•]\s)?[`*_]{0,2}[Ss]ame(?=[`*_]{0,2}\s[—–:-])"
 )
 """The file named last: "same file :115", "- same — 33-53"."""
 _WITHOUT = (
@@ -383,7 +384,6 @@ ROUND = re.compile(
     r"\d+00|\d?000|128|256|512|1024|2048|4096|8192|16384|32768|65535|65536|19[89]\d|20[0-3]\d"
 )
 """Numbers that are more often values, or years, than lines."""
-OF_SAME_FILE = re.compile(r"[`*_)]{0,2}\s(?:of|in)\s(?:the|that)\s(?:same\s)?file\b")
 QUALIFIED = re.compile(
     r"(?<![\w.:#])(?P<owner>[A-Z]\w{1,80}+)(?:::|[.\#])\w{1,80}+[!?]?(?:\(\))?"
     r"[`*_]{0,3}[\s:@(~]{0,4}\Z"
@@ -406,5 +406,21 @@ FUNCTION_WORD = re.compile(
     r"|near|inside|below|above|after|before|instead)\b"
 )
 """Behind a line that is no number of things."""
-NAMED_DIRECTLY = re.compile(r"`[^`\n]{2,60}`\s~?\Z")
 """Code before a bare number: "`run` 142"."""
+
+LEAD = re.compile(
+    r"""
+    (?>
+    (?!(?:That|This|It|There|Calls|Uses|Invokes|Imports|Wraps|Mirrors|Follows|Reads|Then)\b)
+    (?: [^a-z\s]*[A-Z_`][^\s]{0,80} | [^\w\s]{1,8} | \d{1,3}[.)]?          # `Shop`, **, 1.
+      | (?:in|at|the|file|see|from|is|of|inside|within|and|method|function|class|struct|module
+        |defined|lives|located|found|path|line|lines)[,:]?
+      | [\w.]{0,60}_[\w.()]{0,60} | [a-z]+[A-Z][\w.()]{0,60} | [\w.]{1,60}\(\)
+    ) \s*+
+    )*+
+    """,
+    re.X,
+)
+"""What may stand before a path that a text begins with."""
+FRAME = re.compile(r"\bat\s[\w.$@/<>]{1,180}\(\Z")
+"""Of a trace, before its file: `at java.base/java.lang.Thread.run(`."""

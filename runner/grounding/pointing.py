@@ -22,11 +22,40 @@ def spray_share(cited: int, asked_for: int) -> float:
 
     1 up to the allowance, then (allowance / cited)².
     """
-    allowed = max(ALLOWANCE, PER_PLACE * asked_for)
-    if cited <= allowed:
-        return 1.0
     # Every tenth line of a long file is within ±5 of any place in it: half price would still pay.
-    return (allowed / cited) ** 2
+    return _left(cited, max(ALLOWANCE, PER_PLACE * asked_for))
+
+
+LINES_ALLOWANCE = 400
+"""Lines that a step may cover. Shipped references cover 18 to 281, published answers, each to four
+steps at once, 29 to 544."""
+LINES_PER_PLACE = 60
+"""Lines it may cover for each place it is asked for, if that is more."""
+MUTE_ALLOWANCE, MUTE_PER_PLACE = 10, 2
+"""Places of which a step may say nothing but what stands there: so a plain list of what was asked
+for costs nothing, and the outline of a file does."""
+POINTED_LINES = 60
+"""A range that is no wider shows a place in full."""
+
+
+def lines_share(lines: int, asked_for: int) -> float:
+    """What is left of a place's worth in a step that covers so many lines; as `spray_share`."""
+    return _left(lines, max(LINES_ALLOWANCE, LINES_PER_PLACE * asked_for))
+
+
+def mute_share(mute: int, asked_for: int) -> float:
+    """The same, in a step that says nothing of so many of its places."""
+    asked = max(MUTE_ALLOWANCE, MUTE_PER_PLACE * asked_for) if asked_for else ALLOWANCE
+    return _left(mute, asked)
+
+
+def shown_by(width: int, place_width: int) -> float:
+    """What a range shows of a place that it holds: 1, or less the more else it points at."""
+    return min(1.0, max(POINTED_LINES, 2 * place_width) / width)
+
+
+def _left(used: int, allowed: int) -> float:
+    return 1.0 if used <= allowed else (allowed / used) ** 2
 
 
 def points_at(path: str, start: int, end: int, gold: MustCite) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from runner.grounding.mentions import MOST_SAID
 from runner.grounding.nearness import MatchKind, gap, is_wide
 from runner.grounding.patterns import LineRange
-from runner.grounding.pointing import TOLERANCE
+from runner.grounding.pointing import TOLERANCE, shown_by
 from runner.records import Citation, GroundingSummary, MustCite, Resolution, ShiftedRates, Status
 
 
@@ -34,6 +34,7 @@ class Verified(NamedTuple):
     span_distance: int | None = None
     weak: bool = False
     weak_share: float | None = None
+    mute: bool = False
     chance: float = 0.0
     """0 to 1: of being grounded, were its lines random."""
     said: str = ""
@@ -182,11 +183,11 @@ def rate(part: float, whole: float) -> float | None:
 
 def must_cite_recall(
     citations: Iterable[Citation], must_cite: Sequence[MustCite]
-) -> tuple[bool, ...]:
-    """For each location: does a citation of exactly one file come within ±5 lines of it?
+) -> tuple[float, ...]:
+    """For each location, 0 to 1: does a citation of exactly one file come within ±5 lines of it?
 
-    A symbol that is elsewhere in the file is no bar: the place was shown, and precision counts the
-    error.
+    A wide range shows less of each place in it (`shown_by`). A symbol that is elsewhere in the file
+    is no bar: the place was shown, and precision counts the error.
     """
     shown: dict[str, list[LineRange]] = defaultdict(list)
     for citation in citations:
@@ -207,6 +208,25 @@ def existing_lines(citation: Cited) -> LineRange | None:
     return citation.start, citation.end
 
 
-def _is_shown(must: MustCite, shown: Iterable[LineRange]) -> bool:
+def _is_shown(must: MustCite, shown: Iterable[LineRange]) -> float:
     wanted = must.line, must.end or must.line
-    return any(gap(lines, wanted) <= TOLERANCE for lines in shown)
+    width = wanted[1] - wanted[0] + 1
+    near = (lines for lines in shown if gap(lines, wanted) <= TOLERANCE)
+    return max((shown_by(end - start + 1, width) for start, end in near), default=0.0)
+
+
+def covered_lines(citations: Iterable[Citation]) -> int:
+    """Lines of files that citations cover, each once."""
+    ranges: dict[str, list[LineRange]] = defaultdict(list)
+    for citation in citations:
+        if lines := existing_lines(citation):
+            ranges[citation.path].append(lines)
+    return sum(map(_covered, ranges.values()))
+
+
+def _covered(ranges: Iterable[LineRange]) -> int:
+    covered = reached = 0
+    for start, end in sorted(ranges):
+        covered += max(0, end - max(start - 1, reached))
+        reached = max(reached, end)
+    return covered

@@ -38,7 +38,8 @@ class Chances:
             return 0.0
         if symbol is None:
             return 1.0
-        if file.places(symbol).is_nowhere:  # as most of what is invented
+        # As most of what is invented.
+        if file.places(symbol).is_nowhere and kind != "literal":
             return 0.0
         width = max(1, min(lines[1] - lines[0] + 1, file.line_count))
         return self._reach(file, symbol, kind).share(width)
@@ -88,6 +89,9 @@ def _gaps(line_count: int, reached: Sequence[LineRange]) -> Iterator[int]:
 
 def _reached(file: SourceFile, symbol: str, kind: MatchKind | None) -> Iterator[LineRange]:
     """The intervals from which the symbol is within reach."""
+    if kind == "literal":
+        yield from _around(line for line, _ in file.literals(symbol))
+        return
     places = file.places(symbol)
     lines = places.uses
     if kind == "text" or isinstance(file.outline, TextOnly):

@@ -6,6 +6,7 @@ so that an outline need not list every word of a file.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,11 @@ from runner.grounding.spelling import MARK, parts_of
 from runner.grounding.word_lists import BUILTINS
 
 _WORD = re.compile(rb"[A-Za-z0-9_\x80-\xff]++")
+_LAST_WORD = re.compile(r"\w+(?=\W*\Z)")
+_MOST_STRINGS = 200
+"""Places of a word that are looked at for strings. Without a bound, names of many owners would each
+have all of them looked at."""
+_QUOTES = (b'"', b"'", b"`")
 _SELVES = frozenset({"self", "this", "super", "Self", "cls", "static", "parent"})
 
 _GIVEN = frozenset(
@@ -43,6 +49,13 @@ _MARKING = (
 )
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 _EMBEDDING = dotted(one.all_extensions for one in LANGUAGES.values() if one.embeds_in_body)
+
+
+def as_utf8(source: bytes) -> bytes:
+    """A UTF-16 source, which its first two bytes tell, as all others are."""
+    if source.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return source.decode("utf-16", "replace").encode()
+    return source
 
 
 class _LinesOfNames(NamedTuple):
@@ -107,6 +120,7 @@ class SourceFile:
         self._make_outline = make_outline
         self._heard_of = heard_of
         self._places: dict[str, SymbolLines] = {}
+        self._literals: dict[str, LineRanges] = {}
         self._unqualified: dict[tuple[str, str], SymbolLines] = {}
         """By the name as written, and as its definition has it."""
         self._heads: dict[str, frozenset[str]] = {}
@@ -123,6 +137,34 @@ class SourceFile:
         if symbol not in self._places:
             self._places[symbol] = self._find(symbol)
         return self._places[symbol]
+
+    def literals(self, symbol: str) -> LineRanges:
+        """Lines with a string that is the name, in any case, and nothing else: `"SSL_CERT_FILE"`.
+
+        Of a dotted name of small words that nothing defines, the last part will do: of
+        `scope.type`, `"type"`.
+        """
+        if symbol not in self._literals:
+            self._literals[symbol] = points(sorted(self._lines_of_literals(symbol)))
+        return self._literals[symbol]
+
+    def _lines_of_literals(self, symbol: str) -> Iterator[int]:
+        places = self.places(symbol)
+        names = {symbol}
+        if "." in symbol and symbol.islower() and not (places.definitions or places.unheard):
+            names.add(symbol.rpartition(".")[2])
+        for written in {form for name in names for form in (name, name.lower(), name.upper())}:
+            last = _LAST_WORD.search(written)
+            if last and len(self.occurrences.of(last[0])) <= _MOST_STRINGS:
+                yield from self._quoted(written.encode(), last)
+
+    def _quoted(self, name: bytes, last: re.Match[str]) -> Iterator[int]:
+        for at, line in self.occurrences.lines_of(last[0]):
+            begin = at - len(last.string[: last.start()].encode())
+            end = begin + len(name)
+            quotes = self.source[max(0, begin - 1) : begin], self.source[end : end + 1]
+            if quotes[0] == quotes[1] in _QUOTES and self.source[begin:end] == name:
+                yield line
 
     def has_word(self, symbol: str) -> bool:
         """False if not even the name of a symbol stands anywhere in the file."""

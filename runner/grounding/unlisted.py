@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from runner.grounding.commit_files import BlobPlace, PathIndex, Resolved
+from runner.grounding.word_lists import EXTENSIONS
 
 _WELL_FORMED = re.compile(
     r"""
@@ -25,8 +26,9 @@ class UnlistedFiles(PathIndex):
         super().__init__(())
 
     def resolve(self, written: str) -> Resolved:
-        """`exact` for any well-formed path."""
-        if _WELL_FORMED.fullmatch(written):
+        """`exact` for any well-formed path: `request.previous` is none."""
+        is_file = "/" in written or written.rpartition(".")[2].lower() in EXTENSIONS
+        if _WELL_FORMED.fullmatch(written) and (is_file or "." not in written):
             return Resolved("exact", written)
         return Resolved("missing", written)
 

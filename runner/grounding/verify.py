@@ -19,29 +19,29 @@ Decisions that the design (docs/citations.md) leaves open:
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from runner.grounding.binding import MOST_CANDIDATES, stem_of
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
 from runner.grounding.commit_files import PathIndex, Resolved
 from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
 from runner.grounding.mentions import Mention
-from runner.grounding.nearness import has_mute_word_near
+from runner.grounding.naming import is_compound
+from runner.grounding.nearness import has_mute_word_near, is_wide
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
-from runner.grounding.owners import MOST_CANDIDATES
 from runner.grounding.patterns import LineRange
+from runner.grounding.pointing import TOLERANCE
 from runner.grounding.rates import (
     Verified,
     distinct,
@@ -53,13 +53,14 @@ from runner.grounding.rates import (
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
 from runner.grounding.spelling import is_sign, parts_of
-from runner.grounding.symbols import SourceFile
+from runner.grounding.symbols import SourceFile, as_utf8
 from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.word_lists import BUILTINS, LITERALS
 from runner.protocols import Files
 from runner.records import Citation, GroundingSummary, Record, digest_of
 from runner.support.code_digest import definitions_digest
+from runner.support.collecting import uncollected
 
 __all__ = ["Grounding", "cited_files", "ground", "must_cite_recall", "step_citations"]
 
@@ -104,7 +105,7 @@ def ground(
     it follows from (commit, texts, roots, URLs and this package's own code).
     """
     texts = (text,) if isinstance(text, str) else tuple(text)
-    with Cache(cache_dir) as kept, _uncollected():
+    with Cache(cache_dir) as kept, uncollected():
         if cache_dir is None:
             return _Verifier(files, roots, kept, repo_urls).verify(texts)
         parts = _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
@@ -114,19 +115,6 @@ def ground(
             grounding = _Verifier(files, roots, kept, repo_urls).verify(texts)
             kept.put(key, grounding.model_dump_json().encode())
     return grounding
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    # A reading makes a million small records that all live to its end. The collector would walk
-    # them again and again and free none: up to four tenths of the time of a long answer.
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _digest(*groups: Sequence[str]) -> str:
@@ -324,7 +312,7 @@ class _Verifier:
     def _verify_lines(self, claim: Claim, lines: LineRange) -> Verified:
         file = self._source(claim.path)
         symbol = claim.mention.symbol
-        if symbol and self._names_no_symbol(symbol, file, weak=claim.mention.weak):
+        if symbol and self._names_no_symbol(symbol, file, lines, weak=claim.mention.weak):
             claim, symbol = claim.without_symbol(), None
         check = check_lines(file, symbol, lines)
         if check.status == "hallucinated":
@@ -342,9 +330,10 @@ class _Verifier:
         if verified.status != "grounded" or verified.start is None or verified.end is None:
             return verified
         file = self._source(verified.path)
-        said = f"{verified.said} {verified.symbol or ''}"
-        judged = self.overlap.judge(file, said, (verified.start, verified.end))
-        return verified._replace(weak=judged.is_weak, weak_share=judged.weak_share)
+        lines = verified.start, verified.end
+        judged = self.overlap.judge(file, f"{verified.said} {verified.symbol or ''}", lines)
+        mute = self.overlap.is_mute(file, verified.said, lines)
+        return verified._replace(weak=judged.is_weak, weak_share=judged.weak_share, mute=mute)
 
     def _weight_of_unresolved(self, claim: Claim) -> float:
         """What it would weigh in the files it may mean, on average; 1 if there are none.
@@ -393,7 +382,9 @@ class _Verifier:
             return False
         return not missing_lines(self._source(rival.path), mention.lines)
 
-    def _names_no_symbol(self, symbol: str, file: SourceFile, *, weak: bool) -> bool:
+    def _names_no_symbol(
+        self, symbol: str, file: SourceFile, lines: LineRange, *, weak: bool
+    ) -> bool:
         """What looks like a symbol and is none.
 
         The file's own name, a module of the tree, a name of the language, a JSON key's word.
@@ -401,9 +392,16 @@ class _Verifier:
         # `content-type` and `->` are names in few languages: only if the file defines them.
         if "-" in symbol or is_sign(symbol):
             return not file.places(symbol).definitions
+        if lines[0] == 1 and _is_file_itself(symbol, file.path):
+            # `-module(shop).` of Erlang is a definition, and stands there.
+            return all(it.line > TOLERANCE for it in file.places(symbol).definitions)
+        if weak and not is_compound(symbol) and symbol[0].islower():
+            return not file.places(symbol).definitions
         if weak and not file.places(symbol).words:
-            return _begins_with_a_word_of(file, symbol.rpartition(".")[2])
-        if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == _stem(file.path):
+            # Keys have names of their own: only `Engine.run` and `Engine` claim to be the file's.
+            is_own = symbol.isidentifier() and not symbol[0].isupper()
+            return is_own or _begins_with_a_word_of(file, symbol.rpartition(".")[2])
+        if self._is_module(symbol) or symbol in _NO_NAMES or symbol.lower() == stem_of(file.path):
             return not file.places(symbol).definitions
         return False
 
@@ -416,7 +414,7 @@ class _Verifier:
 
     def _source(self, path: str) -> SourceFile:
         if path not in self.sources:
-            source = self.files.read(path)
+            source = as_utf8(self.files.read(path))
             sha = self.files.blob_sha(path)
             self.sources[path] = SourceFile(
                 path,
@@ -461,6 +459,8 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
         return
     if has_mute_word_near(file, mention.symbol, mention.lines):
         yield f"near the lines {mention.symbol} is a word of a comment or a string"
+    if is_wide(mention.lines) and file.places(mention.symbol).bodies.gap_to(mention.lines) == 0:
+        yield f"{mention.symbol} is among the lines, which are too many to point at it"
     if mention.weak or not mention.certain:
         yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 
@@ -480,6 +480,14 @@ def _begins_with_a_word_of(file: SourceFile, key: str) -> bool:
     return any(file.places(beginning).words for beginning in beginnings)
 
 
-def _stem(path: str) -> str:
-    """`doctor.go` is spoken of as `doctor`: no symbol of the file, as the reader means it."""
-    return path.rpartition("/")[2].partition(".")[0]
+_IN_THE_PLACE_OF_A_FOLDER = {"__init__", "index", "mod"}
+
+
+def _is_file_itself(symbol: str, path: str) -> bool:
+    """`flask.cli` of `src/flask/cli.py`: at its first line the module is meant, and no invention,
+    though a `cli` stands further down.
+    """
+    *folders, stem = path.rpartition(".")[0].lower().split("/")
+    own = folders if stem in _IN_THE_PLACE_OF_A_FOLDER else [*folders, stem]
+    said = parts_of(symbol.lower())
+    return own[-len(said) :] == said

@@ -41,6 +41,8 @@ FOREIGN_ROOTS = (
     "/var/",
     "/tmp/",  # noqa: S108 - recognised in text, never written to
     "/root/.",
+    "/rustc/",
+    "java.base/",
     "~/",
     "$",  # $HOME/x.py
 )

@@ -47,6 +47,7 @@ from runner.records.cells import (
     Plan,
     Price,
     PriceList,
+    ProgramFingerprint,
     RecordedResult,
     Shard,
     Study,
@@ -61,6 +62,8 @@ from runner.records.citations import (
     ShiftedRates,
     Status,
 )
+from runner.records.exact import ANSWER_FORM, ExactQuestion, ExactQuestions
+from runner.records.keys import ExactKey, ExactKind, KnownName, MustCite
 from runner.records.new_tokens import NewTokens
 from runner.records.record import (
     CommitSha,
@@ -80,7 +83,6 @@ from runner.records.scenarios import (
     Check,
     Criterion,
     Fact,
-    MustCite,
     Rubric,
     RubricStep,
     Scenario,
@@ -128,6 +130,7 @@ from runner.records.transcript import (
 )
 
 __all__ = [
+    "ANSWER_FORM",
     "BY_MANIFEST",
     "DEFAULT_AGENT",
     "MEASUREMENTS",
@@ -158,6 +161,10 @@ __all__ = [
     "Disagreement",
     "Effort",
     "Event",
+    "ExactKey",
+    "ExactKind",
+    "ExactQuestion",
+    "ExactQuestions",
     "Examination",
     "Fact",
     "FactStatus",
@@ -178,6 +185,7 @@ __all__ = [
     "Imported",
     "JudgeLock",
     "Judging",
+    "KnownName",
     "Limits",
     "Malformed",
     "McpCall",
@@ -193,6 +201,7 @@ __all__ = [
     "Plan",
     "Price",
     "PriceList",
+    "ProgramFingerprint",
     "Prompt",
     "Prose",
     "PypiSource",

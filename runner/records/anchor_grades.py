@@ -277,7 +277,8 @@ class Gate(Record):
     """The gate that stood in front of a result, as its report shows it."""
 
     judge: str
-    rho: float
+    rho: float | None
+    """None of a judge that reads keys, of which no anchor says anything."""
     low: float | None
     high: float | None
     transcripts: Count

@@ -16,6 +16,8 @@ ArmName = Annotated[
 MOST_MOVED = 500
 """Lines that an arm's results may be moved by."""
 SHELL_ARM = "shell"
+NO_TOOLS_ARM = "none"
+"""Neither shell nor server: what the model knows by heart."""
 _ALTERED = re.compile(r"(?P<server>[^+]*)(?:\+(?P<moved>-?\d{1,3}))?(?:\+twin(?P<twin>\d*))?")
 
 
@@ -45,6 +47,8 @@ class ArmServer(Record):
 
     def describe(self) -> str:
         """What the arm is: `codegraph with every line number in its results moved by +20`."""
+        if self.server == NO_TOOLS_ARM:
+            return "the model without any tool, which shows what it knows by heart"
         again = " once more" if self.twin else ""
         if not self.moved_lines:
             return f"{self.server}{again}"
@@ -58,10 +62,10 @@ def server_of(arm: str) -> str:
 
 
 def is_self_check(arm: str) -> bool:
-    """Is it a twin or a liar? Such an arm is no server that could be recommended."""
-    return "+" in arm
+    """Is it a twin, a liar or without tools? Such an arm is no server to be recommended."""
+    return "+" in arm or arm == NO_TOOLS_ARM
 
 
 def is_candidate(arm: str) -> bool:
-    """Is the arm a server that could be recommended? Not the shell, no twin and no liar."""
+    """Is the arm a server that could be recommended? Neither the shell nor a check of the run."""
     return arm != SHELL_ARM and not is_self_check(arm)

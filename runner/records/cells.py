@@ -72,6 +72,8 @@ OutcomeKind = Literal[
     "out_of_memory",
     "refused",
     "server_crashed",
+    "agent_crashed",
+    "agent_not_treated",
     "server_not_ready",
     "sandbox_failed",
     "provider_failed",
@@ -90,6 +92,7 @@ MEASUREMENTS: frozenset[str] = frozenset(
         "out_of_memory",
         "refused",
         "server_crashed",
+        "agent_crashed",
     }
 )
 
@@ -121,6 +124,23 @@ class ToolListing(Record):
     protocol: str
 
 
+class ProgramFingerprint(Record):
+    """An agent that is a program, as the provider saw it; what is the server's is left out."""
+
+    title: str
+    version: str
+    package: Sha256
+    """Of its install volume's content."""
+    settings: Sha256
+    """Of its arguments, its environment and its configuration."""
+    system: Sha256
+    """Of its system prompt, without dates."""
+    tools: tuple[str, ...]
+    """Those that it brings itself, by their names."""
+    schemas: Sha256
+    """Of those tools."""
+
+
 class Fingerprint(Record):
     """Proof that two arms differ in the server alone.
 
@@ -143,7 +163,9 @@ class Fingerprint(Record):
     """What answered, by its name in `MODELS`: a recording of a language model is a `replay`."""
     model_identity: Sha256
     agent: str = DEFAULT_AGENT
-    """How it converses: a name in AGENTS."""
+    """How it converses: a name in AGENTS or in PACKAGED."""
+    program: ProgramFingerprint | None = unless_none()
+    """Of a name in PACKAGED, once it has asked the model."""
     cache: str | None = unless_none()
     """Who may serve the turns before: `provider`, `local`, or `none`. None in earlier versions."""
     jobs: Annotated[int, Field(ge=1)] | None = unless_none()

@@ -25,7 +25,7 @@ class Citation(Record):
     resolution: Resolution
     status: Status
     reason: str
-    held_by: Literal["definition", "use", "span", "text"] | None
+    held_by: Literal["definition", "use", "span", "text", "literal"] | None
     """What put the named symbol within reach."""
     definition_lines: tuple[int, ...]
     """Where the symbol really is."""
@@ -43,6 +43,8 @@ class Citation(Record):
     """Grounded, and the lines hold next to nothing of what is said of them."""
     weak_share: UnitInterval | None
     """Of the places of the file, those that would be weak too; None if too little is said."""
+    mute: bool = False
+    """Nothing is said of it but what stands there: an outline, or what a search printed."""
 
 
 class ShiftedRates(Record):

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from runner.records.keys import ExactKey, ExactKind
 from runner.records.record import Name, Record, UnitInterval
 from runner.records.repositories import Source
-from runner.records.scenarios import Budget, MustCite
+from runner.records.scenarios import Budget
 
-ExactKind = Literal[
-    "callers",
-    "test_callers",
-    "overriders",
-    "uses",
-    "signature_edits",
-    "which_definition",
-    "public_names",
-    "path_to_sink",
-    "past_fix",
-]
-"""Who calls it; which tests do; who overrides or implements it; where a constant, setting or field
-is used; what a new parameter changes; which of several definitions a call reaches; where a private
-thing is re-exported; every hop from an entry to a sink; what else a past fix changed."""
+__all__ = ["ANSWER_FORM", "ExactKey", "ExactKind", "ExactQuestion", "ExactQuestions"]
 
-
-class ExactKey(Record):
-    """All of a right answer. A key without places says that there is none."""
-
-    kind: ExactKind
-    places: tuple[MustCite, ...] = ()
-    """What has to be cited, each once; `symbol` is what stands there, in the answer's words."""
-    optional: tuple[MustCite, ...] = ()
-    """Counts neither for nor against: the definition itself, comments, generated twins, strings."""
-    wrong: tuple[MustCite, ...] = ()
-    """Near misses, each certainly wrong: the same name elsewhere."""
-
-    @model_validator(mode="after")
-    def _each_place_once(self) -> Self:
-        known = [(it.path, it.line) for it in (*self.places, *self.optional, *self.wrong)]
-        if len(set(known)) < len(known):
-            raise ValueError("a place stands in the key twice")
-        return self
+ANSWER_FORM = """\
+Cite each of these places once, as path:line from the top of the repository, and no other place.
+End with one line, FOUND: and how many there are. If there is none, cite no place and end with
+FOUND: 0"""
+"""Stands under every question's prompt, in every arm: words before it are free, in any language."""
 
 
 class ExactQuestion(Record):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from runner.records.record import Name, Record, UnitInterval
+from runner.records.keys import ExactKey, ExactKind, KnownName, MustCite
+from runner.records.record import Name, Record, UnitInterval, unless_none
 from runner.records.repositories import Source
 
 
@@ -28,24 +28,6 @@ class Check(Record):
         if self.value in ("", 0):
             raise ValueError("an empty value would match every answer")
         return self
-
-
-class MustCite(Record):
-    """A location the answer has to point at: recall's denominator."""
-
-    path: str
-    line: Annotated[int, Field(ge=1)]
-    end: Annotated[int, Field(ge=1)] | None = None
-    """Last line, when any line of a range will do."""
-    symbol: str | None = None
-    """Defined within ±5 of the lines; `fairtrial check` proves it at the commit."""
-
-    @field_validator("path")
-    @classmethod
-    def _relative(cls, path: str) -> str:
-        if path.startswith("/") or ".." in PurePosixPath(path).parts:
-            raise ValueError("paths are relative to the repository")
-        return path
 
 
 class Step(Record):
@@ -88,6 +70,12 @@ class Scenario(Record):
     no reference; its quality is not scored, and nothing proves it."""
     budget: Budget
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
+    known: KnownName | None = unless_none()
+    """For servers that have no health probe for this repository, and one for any."""
+    asks: ExactKind | None = unless_none()
+    """Of a question with a key."""
+    grep_f1: UnitInterval | None = unless_none()
+    """What the offline model got for it with the shell alone."""
 
 
 class Fact(Record):
@@ -134,7 +122,9 @@ class Criterion(Record):
 class RubricStep(Record):
     name: str
     """Equals the scenario's step name."""
-    criteria: dict[str, Criterion]
+    criteria: dict[str, Criterion] = Field(default_factory=dict)
+    key: ExactKey | None = unless_none()
+    """All of a right answer, in the place of criteria."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -143,6 +133,10 @@ class RubricStep(Record):
 
     @model_validator(mode="after")
     def _weights_sum_to_one(self) -> Self:
+        if self.key is not None:
+            if self.criteria:
+                raise ValueError(f"step {self.name!r} has a key: it needs no criteria")
+            return self
         total = sum(c.weight for c in self.criteria.values())
         if abs(total - 1) > 1e-9:
             raise ValueError(f"criterion weights of step {self.name!r} sum to {total:g}, not 1")
@@ -154,6 +148,11 @@ class Rubric(Record):
 
     audience: str
     steps: Annotated[tuple[RubricStep, ...], Field(min_length=1)]
+
+    @property
+    def is_keyed(self) -> bool:
+        """Every step has a key: no judge has to be asked."""
+        return all(step.key is not None for step in self.steps)
 
 
 TurnedAspect = Literal["roles", "order", "condition", "negation", "quantity", "cause", "place"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from runner.records.record import Count, Name, Record, Seconds, Sha256
+from runner.records.record import Count, Name, Record, Seconds, Sha256, unless_none
 
 Python = Literal["3.11", "3.13"]
 """Of the base image: Debian's own, and a newer one for packages that the first does not run."""
@@ -41,7 +41,12 @@ class Canary(Record):
     """
 
     repository: str
-    """Label of the source it is written for, e.g. `pypi:flask==3.1.2`; `*` for any."""
+    """Label of the source it is written for, e.g. `pypi:flask==3.1.2`; `*` for any.
+
+    One for any may name `{known.symbol}` and `{known.path}`: of a name that is known to be there,
+    in repositories of which one is known."""
+    languages: tuple[str, ...] | None = unless_none()
+    """Of the repositories that it fits; None for any."""
     call: McpCall
     contains: Annotated[str, Field(min_length=1)]
     line: Annotated[int, Field(ge=1)] | None = None

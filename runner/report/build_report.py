@@ -29,6 +29,7 @@ from runner.records import (
     is_self_check,
     server_of,
 )
+from runner.records.arms import NO_TOOLS_ARM
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.blocks import block_reports, order_of
 from runner.report.caveats import not_concluded
@@ -44,6 +45,7 @@ from runner.report.figures import (
     why_missing,
 )
 from runner.report.grid import listed
+from runner.report.keyed_figures import keyed
 from runner.report.records import (
     ArmReport,
     BlockReport,
@@ -123,16 +125,18 @@ def build_report(
     standing: Standing = shown.standing if shown else "screens"
     made = _made_with(view, run.plan, standing)
     report = Report(
-        notices=(*_notices(view, run, shown, since), *_screening(standing, shown)),
+        notices=(*_notices(view, run, shown, since), *_screening(view, standing, shown)),
         ungated=run.plan.ungated,
         gate=shown,
         since=since,
+        keyed=keyed(view),
         standing=standing,
         language_model=view.models == view.language_models,
-        question=_question(_servers(view), standing),
+        question=_question(_servers(view), standing, _agents(view), by_keys=view.clusters.by_keys),
         run=run.plan.run,
         created_at=run.plan.created_at,
         models=view.models,
+        agents=_agents(view),
         language_models=view.language_models,
         judges=_judges(view),
         scenarios=view.scenarios,
@@ -155,7 +159,8 @@ def build_report(
         repeat=how_to_repeat(run, view, scenarios, servers),
         prices=run.plan.prices,
     )
-    return report.model_copy(update={"not_concluded": not_concluded(report)})
+    notices = tuple(filter(None, [report.ranked_by, *report.notices]))
+    return report.model_copy(update={"notices": notices, "not_concluded": not_concluded(report)})
 
 
 # --- head -----------------------------------------------------------------------------------
@@ -197,8 +202,12 @@ def _few(sampled: Sampled) -> Iterator[str]:
         yield FEW.format(clusters="repositories", count=sampled.repositories, least=least)
 
 
-def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
+def _screening(view: RunView, standing: Standing, gate: Gate | None) -> Iterator[str]:
     if standing == "ranks":
+        return
+    if view.clusters.by_keys:
+        why = f"requirements not met: {len(gate.unmet)}" if gate else "no gate vouches for its keys"
+        yield f"UNRANKED: {why}. F1 is what it is, and no arm is ranked by it."
         return
     if gate is None:
         why = "no gate vouches for its judge"
@@ -208,18 +217,29 @@ def _screening(standing: Standing, gate: Gate | None) -> Iterator[str]:
 
 
 def _servers(view: RunView) -> tuple[str, ...]:
-    return unique(server_of(arm) for arm in view.servers if arm != SHELL)
+    return unique(server_of(arm) for arm in view.servers if arm not in (SHELL, NO_TOOLS_ARM))
 
 
-def _question(servers: Sequence[str], standing: Standing) -> str:
+def _agents(view: RunView) -> tuple[str, ...]:
+    """Those that are programs, as the provider met them."""
+    programs = [it.program for it in fingerprints(view.cells) if it.program]
+    return unique(program.title for program in programs)
+
+
+def _question(
+    servers: Sequence[str], standing: Standing, agents: Sequence[str], *, by_keys: bool
+) -> str:
+    agent = " or ".join(agents) or "the agent"
     if not servers:
-        return "How well does the agent answer with a shell alone?"
+        return f"How well does {agent} answer with a shell alone?"
     *others, last = servers
     listed = f"{', '.join(others)} or {last}" if others else last
+    if by_keys:
+        return f"Does {agent} find the right places with {listed} attached, and at what cost?"
     if standing == "screens":
-        return f"What does the agent answer with {listed} attached, and what does it cost?"
+        return f"What does {agent} answer with {listed} attached, and what does it cost?"
     return (
-        f"Does attaching {listed} make the agent's answers better than a shell alone does, "
+        f"Does attaching {listed} make {agent}'s answers better than a shell alone does, "
         "or does it only burn tokens?"
     )
 
@@ -289,7 +309,7 @@ def _beside(arm: ArmView, shell: ArmView | None) -> PairedBaseline | None:
 
 
 def _title(arm: ArmView, spec: ServerSpec | None) -> str:
-    if spec and is_self_check(arm.server):
+    if is_self_check(arm.server):
         return ArmServer.of(arm.server).describe()
     if spec:
         return spec.title

@@ -77,6 +77,9 @@ def _rescored(report: Report) -> Iterator[str]:
 def _screening(report: Report) -> Iterator[str]:
     if report.standing == "ranks":
         return
+    if report.keyed:
+        yield "UNRANKED: that any arm finds more than another; see the notice above."
+        return
     yield (
         "SCREENING: that any arm's answers are better than another's. The judge has not shown that "
         "it tells right from wrong; a difference is a reason to read the answers."

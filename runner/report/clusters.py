@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from runner.records import GitSource, Scenario, Source
+from runner.records import ExactKind, GitSource, Scenario, Source
+from runner.records.repositories import LOCAL_SCHEME
 from runner.report.records import ClusterKind, Sampled
 from runner.scoring import statistics
 
@@ -29,6 +30,10 @@ class Topic:
     """Its name; another version or another source of it is the same repository."""
     files: frozenset[str] = frozenset()
     """Paths that an answer has to cite. Two scenarios that share one are of one group."""
+    asks: ExactKind | None = None
+    """Of a question with a key."""
+    grep_f1: float | None = None
+    """What a text search alone got for it."""
 
 
 def topics_of(scenarios: Mapping[str, Scenario]) -> dict[str, Topic]:
@@ -40,6 +45,8 @@ def _topic(scenario: Scenario) -> Topic:
     return Topic(
         repository=repository_name(scenario.repository),
         files=frozenset(place.path for place in places),
+        asks=scenario.asks,
+        grep_f1=scenario.grep_f1,
     )
 
 
@@ -47,6 +54,12 @@ def repository_name(source: Source) -> str:
     """`flask` of its package and of its git repository: they hold the same code."""
     name = source.url.removesuffix("/") if isinstance(source, GitSource) else source.name
     return re.sub(r"[-_.]+", "-", PurePosixPath(name).name.removesuffix(".git").lower())
+
+
+def named(repository: str) -> str:
+    """As a sentence has it; a folder that was given no name by its owner has none here either."""
+    name = repository.removeprefix(LOCAL_SCHEME)
+    return "this repository" if re.fullmatch(r"(own(-\d+)?)?|[0-9a-f]{40}", name) else name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +82,12 @@ class Clusters:
             return "repository"
         return "question"
 
+    @property
+    def by_keys(self) -> bool:
+        """Every question has a key: the figure to compare is F1, and nobody judged it."""
+        asks = [topic.asks for topic in self.topics.values()]
+        return bool(asks) and None not in asks
+
     def least(self, comparisons: int) -> int:
         """Clusters below which nothing can be said."""
         least = statistics.least_clusters(comparisons)
@@ -90,7 +109,7 @@ class Clusters:
         if self.kind == "repository":
             return ""
         if len(self.repositories) == 1:
-            return " on this repository"
+            return f" on {named(self.repositories[0])}"
         return f" on these {len(self.repositories)} repositories"
 
     def means(self, by_scenario: Mapping[str, float]) -> tuple[float, ...]:

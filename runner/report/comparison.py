@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
-from runner.records import Standing, is_self_check
+from runner.records import Standing, Unscored, is_self_check
 from runner.records.run_store import LoadedCell
 from runner.report.clusters import Clusters
-from runner.report.figures import bounds, rounded, values, whole_fairness
+from runner.report.figures import bounds, compared_score, key_f1, rounded, values
 from runner.report.records import ArmPair, Delta, Judgement, Layer, NoiseLayer, Variation
-from runner.report.view import ArmView, RunView, is_import, verdicts
+from runner.report.view import ArmView, RunView, is_import, trial_of, verdicts
 from runner.scoring import statistics
 from runner.scoring.fairness import FAIRNESS
 from runner.scoring.judge_repeatability import layers, verdict_floor
@@ -25,6 +25,7 @@ SHELL_LABEL = "shell"
 BASELINE = Delta(judgement="baseline", says="baseline")
 NO_SHELL = Delta(judgement="not_compared", says="not compared: the run has no shell arm")
 NO_PAIR = Delta(judgement="not_compared", says="not compared: no trial that both arms have")
+WITHOUT_SCORE = "not compared: no trial has a score in both arms"
 ArmKey = tuple[str, str]
 """Model and server."""
 
@@ -88,11 +89,12 @@ class Comparisons:
         """A Delta if nothing can be paired."""
         if baseline is None:
             return NO_SHELL
-        theirs = values(baseline.usable, whole_fairness)
-        own = values(arm.usable, whole_fairness)
+        score_of = compared_score(arm.clusters)
+        theirs = values(baseline.usable, score_of)
+        own = values(arm.usable, score_of)
         shared = statistics.trial_differences(theirs, own)
         if not shared:
-            return NO_PAIR
+            return _not_scored(arm, baseline) or NO_PAIR
         return _PairedDifference(
             by_trial=shared,
             against=SHELL_LABEL if baseline.is_shell else baseline.label,
@@ -110,7 +112,9 @@ class Comparisons:
         if model not in self.view.language_models:
             return "not ranked"
         # A judge that cannot tell right from wrong would name a winner all the same.
-        return "screening" if self.standing == "screens" else ""
+        if self.standing == "ranks":
+            return ""
+        return "not ranked" if self.view.clusters.by_keys else "screening"
 
     @cached_property
     def _noise(self) -> Mapping[str, statistics.Repeatability | None]:
@@ -368,9 +372,11 @@ def _layer(layer: Layer, noise: statistics.Repeatability) -> NoiseLayer:
 
 
 def _fairness_noise(arms: Iterable[ArmView]) -> statistics.Repeatability | None:
+    arms = list(arms)
+    score_of = compared_score(arms[0].clusters) if arms else key_f1
     groups = []
     for cells in _duplicates(arms):
-        groups.append(list(values(cells, whole_fairness).values()))
+        groups.append(list(values(cells, score_of).values()))
     return statistics.repeatability(groups)
 
 
@@ -379,3 +385,16 @@ def _duplicates(arms: Iterable[ArmView]) -> Iterator[tuple[LoadedCell, ...]]:
     for arm in arms:
         for inside in arm.by_scenario.values():
             yield inside.usable
+
+
+def _not_scored(arm: ArmView, baseline: ArmView) -> Delta | None:
+    """Of arms that have trials in common, all without a score: why; None if they have none."""
+    theirs = {trial_of(cell) for cell in baseline.usable}
+    shared = [cell for cell in arm.usable if trial_of(cell) in theirs]
+    if not shared:
+        return None
+    for cell in shared:
+        score = compared_score(arm.clusters)(cell)
+        if isinstance(score, Unscored):
+            return Delta(judgement="not_compared", says=f"{WITHOUT_SCORE} ({score.reason})")
+    return Delta(judgement="not_compared", says=WITHOUT_SCORE)

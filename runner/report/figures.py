@@ -18,6 +18,7 @@ from runner.records import (
     Unscored,
 )
 from runner.records.run_store import LoadedCell
+from runner.report.clusters import Clusters
 from runner.report.records import (
     AdoptionFigures,
     FairnessFigures,
@@ -67,6 +68,15 @@ def _adoption_part(name: str) -> ScoreOf:
     return _of_adoption(lambda adoption: adoption.parts.get(name))
 
 
+key_f1 = _fairness_part("llm_quality")
+"""F1 over places, where every question has a key."""
+
+
+def compared_score(clusters: Clusters) -> ScoreOf:
+    """The figure in which a run's arms are compared."""
+    return key_f1 if clusters.by_keys else whole_fairness
+
+
 def values(cells: Iterable[LoadedCell], score_of: ScoreOf) -> dict[statistics.Trial, float]:
     """Of the cells that are scored."""
     scored = {}
@@ -86,21 +96,21 @@ _CALLS = ("server_calls", "server_errors", "shell_calls", "shell_searches")
 @makes_figures
 def fairness_figures(arm: ArmView) -> FairnessFigures:
     return FairnessFigures(
-        score=_figure(arm, whole_fairness),
-        parts={name: _figure(arm, _fairness_part(name)) for name in FAIRNESS},
-        must_cite_recall=_figure(arm, _must_cite_recall),
+        score=figure_of(arm, whole_fairness),
+        parts={name: figure_of(arm, _fairness_part(name)) for name in FAIRNESS},
+        must_cite_recall=figure_of(arm, _must_cite_recall),
     )
 
 
 @makes_figures
 def adoption_figures(arm: ArmView) -> AdoptionFigures | None:
-    """None for the shell: it has no server to adopt."""
-    if arm.is_shell:
+    """None where there is no server to adopt."""
+    if not arm.has_server:
         return None
     halves = [cell.scorecard.adoption for cell in arm.usable if cell.scorecard]
     return AdoptionFigures(
-        score=_figure(arm, _whole_adoption),
-        parts={name: _figure(arm, _adoption_part(name)) for name in ADOPTION},
+        score=figure_of(arm, _whole_adoption),
+        parts={name: figure_of(arm, _adoption_part(name)) for name in ADOPTION},
         **_summed(halves, _CALLS),
     )
 
@@ -114,7 +124,7 @@ def _summed(records: Iterable[Record], names: Iterable[str]) -> dict[str, int]:
     return totals
 
 
-def _figure(arm: ArmView, score_of: ScoreOf) -> Figure:
+def figure_of(arm: ArmView, score_of: ScoreOf) -> Figure:
     scored = values(arm.usable, score_of)
     means = arm.clusters.means(statistics.scenario_means(scored))
     low, high = bounds(interval_of(arm, means))

@@ -29,9 +29,12 @@ def refusal_json(error: GateError) -> dict[str, Any]:
 def _lines(verdict: GateVerdict) -> Iterator[str]:
     generation = f"generation {verdict.generation}" if verdict.generation else "no generation yet"
     yield f"anchors: {generation}, judge {verdict.judge} {verdict.identity[:12]}"
-    transcripts = _correlation(verdict.transcripts)
-    yield f"  transcripts  {transcripts}   (at least {MIN_RHO} opens the gate)"
-    yield f"  steps        {_correlation(verdict.steps)}"
+    if not verdict.transcripts.n and verdict.transcripts.reason:
+        yield f"  no rho: {verdict.transcripts.reason}"
+    else:
+        transcripts = _correlation(verdict.transcripts)
+        yield f"  transcripts  {transcripts}   (at least {MIN_RHO} opens the gate)"
+        yield f"  steps        {_correlation(verdict.steps)}"
     for name, correlation in verdict.scenarios.items():
         yield f"  {name:34} {_correlation(correlation)}"
     if verdict.disagreements:

@@ -37,7 +37,7 @@ def _lines(report: Report) -> Iterator[str]:
     for notice in report.notices:
         yield f"**{escape(notice)}**"
         yield ""
-    yield from _heading(report, 1, escape(clean(report.run)))
+    yield from _heading(report, 1, escape(clean(report.named)))
     yield escape(report.question)
     yield ""
     yield from _facts(report)

@@ -14,6 +14,7 @@ from runner.records import (
     Citation,
     Contradiction,
     Count,
+    ExactKind,
     Gate,
     OutcomeKind,
     PriceList,
@@ -21,7 +22,9 @@ from runner.records import (
     Since,
     Standing,
     TokenBreakdown,
+    is_candidate,
 )
+from runner.records.record import unless_none
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Judgement = Literal[
@@ -351,6 +354,56 @@ class ArmReport(Record):
     """Empty if nothing was repeated."""
 
 
+class KeyedArm(Record):
+    """An arm over questions with a key: F1 over places, in its parts."""
+
+    label: str
+    f1: Figure
+    recall: Number | None
+    """Mean over the answers to questions that have places."""
+    precision: Number | None
+    hard: Figure | None
+    """F1 of the questions of which a text search alone gets less than half; None of none."""
+    wrong_lines: Count
+    """Places of whose file another line is cited."""
+    near_misses: Count
+    """Citations of what the keys call certainly wrong."""
+
+
+class KeyedKind(Record):
+    """An arm over the questions of one kind."""
+
+    kind: ExactKind
+    label: str
+    f1: Figure
+    """Its interval is of this kind alone; None of fewer than six groups."""
+    recall: Number | None
+    precision: Number | None
+    delta: Number | None = None
+    """Against the shell, paired; None for the shell."""
+    delta_low: Number | None = None
+    delta_high: Number | None = None
+
+
+class KeyedQuestion(Record):
+    id: str
+    kind: ExactKind
+    grep_f1: Number | None
+    """What a text search alone gets; None where it was not measured."""
+    f1: dict[str, Number | None]
+    """Arm's label -> mean of its trials."""
+    by_heart: tuple[str, ...] = ()
+    """Models that answer it without any tool."""
+
+
+class Keyed(Record):
+    """What there is besides where every question has a key."""
+
+    arms: tuple[KeyedArm, ...]
+    kinds: tuple[KeyedKind, ...]
+    questions: tuple[KeyedQuestion, ...]
+
+
 class PlacedCell(Record):
     cell_id: str
     scenario: str
@@ -470,6 +523,8 @@ class Report(Record):
     """What stood in front of this result; None if nothing did."""
     since: Since | None = None
     """What was accepted after the run was planned; None without a gate."""
+    keyed: Keyed | None = unless_none()
+    """None if a question of the run has no key."""
     standing: Standing = "screens"
     """What the judge may do; `screens` as well if no gate vouches for it: nobody is ranked then."""
     language_model: bool
@@ -478,6 +533,8 @@ class Report(Record):
     run: str
     created_at: str
     models: tuple[str, ...]
+    agents: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
+    """Those that are programs, with their versions; empty of one of ours, which has no page."""
     language_models: tuple[str, ...]
     """Of `models`, by what answered, whatever it was called."""
     judges: tuple[str, ...]
@@ -511,6 +568,11 @@ class Report(Record):
     """Of the run's models that have one, as they were when the run began."""
 
     @property
+    def named(self) -> str:
+        """The run, and which program answered."""
+        return " · ".join([self.run, *self.agents])
+
+    @property
     def rescored(self) -> str:
         """The mark of a run that is older than what scores it; empty of any other."""
         if self.since and self.since.rescored_under:
@@ -518,12 +580,26 @@ class Report(Record):
         return ""
 
     @property
-    def mark(self) -> str:
-        """In front of every heading, so that whichever part is quoted takes it along."""
+    def ranked_by(self) -> str:
+        """Why a sentence of this run stands without a judge; empty of any other run."""
+        tested = ("higher", "lower", "small_difference", "equivalent", "no_worse", "no_difference")
+        says = {arm.delta.judgement for arm in self.arms if is_candidate(arm.server)}
+        if self.keyed is None or self.standing != "ranks" or not says.intersection(tested):
+            return ""
+        return "RANKED by exact keys: no judge."
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What a reader of any part of it has to know."""
         marks = {
             "UNGATED": self.ungated,
             self.rescored: bool(self.rescored),
             "IMPORTED": bool(self.imported),
-            "SCREENING": self.standing == "screens",
+            "UNRANKED" if self.keyed else "SCREENING": self.standing == "screens",
         }
-        return "".join(f"{mark} · " for mark, holds in marks.items() if holds)
+        return tuple(mark for mark, holds in marks.items() if holds)
+
+    @property
+    def mark(self) -> str:
+        """In front of every heading, so that whichever part is quoted takes it along."""
+        return "".join(f"{mark} · " for mark in self.marks)

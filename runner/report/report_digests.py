@@ -31,7 +31,7 @@ from runner.support.errors import FairtrialError
 from runner.support.tree_digest import digest_of_file
 
 LOCKS = ("anchors.lock", "images.lock", "repos.lock", "requirements.txt")
-DECIDING = ("numpy", "scipy", "tree-sitter")
+DECIDING = ("markdown-it-py", "numpy", "scipy", "tree-sitter")
 """Beginnings of the names of packages whose version can move a figure."""
 
 

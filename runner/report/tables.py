@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -27,6 +27,7 @@ from runner.report.grid import (
     tenth,
     words,
 )
+from runner.report.keyed_tables import of_keys
 from runner.report.records import (
     AdoptionFigures,
     ArmPair,
@@ -54,12 +55,17 @@ from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.score_parts import Parts, formula
 
+OF_FAIRNESS = "Δ fairness"
 TOGETHER = "95 % interval, all comparisons together"
+C = TypeVar("C")
 A = TypeVar("A", bound=ArmReport | ScenarioArm | PairedBaseline)
 
 
-def of_run(report: Report) -> tuple[Table, ...]:
-    """The run's tables in a report's order; those about trouble only if there is some."""
+def of_run(report: Report, *, each: bool = True) -> tuple[Table, ...]:
+    """The run's tables in a report's order; those about trouble only if there is some.
+
+    `each`: with the one that has a row for each question with a key.
+    """
     troubles = _if_any(
         contradictions(report),
         imported(report),
@@ -71,6 +77,7 @@ def of_run(report: Report) -> tuple[Table, ...]:
         *troubles,
         *_if_any(lost(report)),
         blocks(report),
+        *(of_keys(report.keyed, each=each) if report.keyed else ()),
         fairness(report),
         deltas(report),
         *_if_any(between(report), varies(report)),
@@ -416,7 +423,7 @@ def _reach(delta: Delta) -> str:
 
 
 DIFFERENCE: tuple[Column[ArmReport | ArmPair], ...] = (
-    number("Δ", lambda row: signed(row.delta.value), full="Δ fairness"),
+    number("Δ", lambda row: signed(row.delta.value), full=OF_FAIRNESS),
     number("95 %", lambda row: _reach(row.delta), full=TOGETHER),
     number("p", lambda row: _p(row.delta), full="p, adjusted"),
 )
@@ -434,9 +441,15 @@ DELTA: tuple[Column[ArmReport], ...] = (
 
 def deltas(report: Report) -> Table:
     title = "Difference from shell, paired by scenario and trial"
+    columns = _of_f1(DELTA) if report.keyed else DELTA
     return table(
-        title, DELTA, report.arms, notes=[*_about_clusters(report), *_about_margin(report)]
+        title, columns, report.arms, notes=[*_about_clusters(report), *_about_margin(report)]
     )
+
+
+def _of_f1(columns: Sequence[Column[C]]) -> list[Column[C]]:
+    """Where every question has a key, F1 is what arms are compared in."""
+    return [replace(it, full="Δ F1") if it.full == OF_FAIRNESS else it for it in columns]
 
 
 def _clusters(report: Report) -> str:
@@ -475,7 +488,8 @@ BETWEEN: tuple[Column[ArmPair], ...] = (
 def between(report: Report) -> Table:
     count = len(report.between)
     notes = [f"Intervals and p pay for {count} comparisons (Holm)."] if count > 1 else []
-    return table("Servers against each other", BETWEEN, report.between, notes=notes)
+    columns = _of_f1(BETWEEN) if report.keyed else BETWEEN
+    return table("Servers against each other", columns, report.between, notes=notes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -986,10 +1000,17 @@ def said_of(arms: Iterable[ArmReport]) -> Iterator[str]:
 
 
 def _why_nobody(report: Report) -> str:
+    if report.keyed and not report.language_models:
+        return (
+            "nobody is ranked: no language model answered. F1 is what a program's text search "
+            "finds, alone and with each server"
+        )
     if not report.language_models:
         return "nobody is ranked: no language model answered"
     if report.imported:
         return "nobody is ranked: another harness ran the cells"
+    if report.keyed:
+        return "nobody is ranked: nothing vouches for the keys"
     return "nobody is ranked: the figures are for screening"
 
 
@@ -1029,13 +1050,35 @@ SUMMARY: tuple[Column[ArmReport], ...] = (
 )
 
 
+def _f1(arm: ArmReport) -> str:
+    value = arm.fairness.parts["llm_quality"].value
+    return "unscored" if value is None else score(value)
+
+
+def _f1_reach(arm: ArmReport) -> str:
+    figure = arm.fairness.parts["llm_quality"]
+    return interval(figure.low, figure.high)
+
+
+SUMMARY_BY_KEYS: tuple[Column[ArmReport], ...] = (
+    ARM,
+    number("F1", _f1),
+    number("95 %", _f1_reach, full="95 % interval"),
+    number("Δ shell", lambda arm: signed(arm.delta.value), full="Δ against shell"),
+    number("fairness", _whole_fairness),
+    *SUMMARY[4:5],
+    *SUMMARY[7:],
+)
+
+
 def summary(report: Report) -> Table:
     """A line an arm: what a first screen shows of all the others."""
     notes = []
     for arm in report.arms:
         for reason in arm.fairness.score.reasons:
             notes.append(f"{_arm(arm)}, fairness: {clean(reason)}")
-    return table("Arms", SUMMARY, report.arms, notes=notes)
+    columns = SUMMARY_BY_KEYS if report.keyed else SUMMARY
+    return table("Arms", columns, report.arms, notes=notes)
 
 
 def facts(report: Report) -> tuple[tuple[str, str], ...]:
@@ -1045,11 +1088,17 @@ def facts(report: Report) -> tuple[tuple[str, str], ...]:
         ("run", clean(report.run)),
         ("date", clean(report.created_at)),
         ("model", ", ".join(map(clean, report.models))),
-        ("judge", f"{', '.join(map(clean, report.judges)) or DASH} ({report.standing})"),
+        ("judge", _judge(report)),
         ("servers", ", ".join(map(clean, report.servers))),
         ("scenarios", ", ".join(map(clean, report.scenarios))),
         ("trials", str(report.trials)),
     )
+
+
+def _judge(report: Report) -> str:
+    if report.keyed:
+        return report.ranked_by or "none: every question has a key"
+    return f"{', '.join(map(clean, report.judges)) or DASH} ({report.standing})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1088,14 +1137,11 @@ def _unmet(gate: Gate) -> dict[str, str]:
 
 
 def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
-    reach = interval(gate.low, gate.high)
     accepted = "; ".join(since.accepted) if since else ""
     return {
         "judge": f"{gate.judge}, which {gate.standing}",
         **_unmet(gate),
-        "Spearman's rho": (
-            f"{gate.rho:.3f} [{reach}] over {gate.transcripts} transcripts graded by hand"
-        ),
+        "Spearman's rho": _rho(gate),
         "generation": f"{gate.generation}: {gate.reason}",
         "lock": gate.lock,
         "graded": f"{gate.chain_started}: {gate.chain_reason}",
@@ -1104,6 +1150,13 @@ def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
         "accepted since": accepted or "nothing",
         "its past": gate.history or "committed, and read whole",
     }
+
+
+def _rho(gate: Gate) -> str:
+    if gate.rho is None:
+        return "none: it reads keys, and no anchor has one"
+    reach = interval(gate.low, gate.high)
+    return f"{gate.rho:.3f} [{reach}] over {gate.transcripts} transcripts graded by hand"
 
 
 def _planned(since: Since | None) -> str:

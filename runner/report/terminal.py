@@ -58,10 +58,10 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     for notice in report.notices:
         yield Text(notice, style="bold yellow")
     models = ", ".join(map(clean, report.models))
-    yield _bold(f"{report.mark}{clean(report.run)} · {clean(report.created_at)} · {models}")
+    yield _bold(f"{report.mark}{clean(report.named)} · {clean(report.created_at)} · {models}")
     yield Text(report.question)
     yield _bold(tables.answer(report))
-    for table in tables.of_run(report):
+    for table in tables.of_run(report, each=False):
         yield Text("")
         yield _heading(report, table.title)
         yield from _table(table, width)

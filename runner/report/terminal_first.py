@@ -69,7 +69,7 @@ class _Screen:
         the question too.
         """
         report = self.report
-        yield from self._lines(f"{_mark(report)}{clean(report.run)}", "bold")
+        yield from self._lines(f"{_mark(report)}{clean(report.named)}", "bold")
         for notice in _notices(report, unmarked=shorter > 1):
             yield from self._lines(notice, "bold yellow", whole=not shorter)
         yield from self._lines(report.question, whole=shorter < SHORTEST_HEAD)
@@ -187,7 +187,8 @@ def answer(report: Report) -> str:
     if not compared:
         return "No answer: no server was run beside the shell."
     if all(arm.delta.judgement == "not_ranked" for arm in compared):
-        return f"{tables.answer(report).capitalize()}."
+        said = tables.answer(report)
+        return f"{said[:1].upper()}{said[1:]}."
     return f"{'; '.join([*tables.said_of(compared), *_alike(report)])}."
 
 
@@ -244,7 +245,7 @@ def _first_way(report: Report, width: int) -> tuple[str, str]:
     if _total(report, "broken") or _total(report, "unfinished"):
         same = "the same command tries again what is not measured (report.md has it)"
         return "again", _if_short(clean(report.repeat.command, 4000), same, width)
-    if report.language_model and report.standing == "screens":
+    if report.language_model and report.standing == "screens" and not report.keyed:
         return "judge", "fairtrial verify-anchors --judge model:ID, which says if it may rank"
     trials = max(TRIALS_NEXT, 2 * report.trials)
     longer = f"the same command with --trials {trials} and another --run (report.md has it)"

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from runner.agents.models import is_language_model, kind_name, kind_that_answered
 from runner.records import Cell, Fairness, Fingerprint, Imported, Verdict, is_candidate
+from runner.records.arms import NO_TOOLS_ARM
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.clusters import Clusters, Topic
 from runner.runs.importing.imported_cell import KIND
@@ -46,6 +47,10 @@ class ArmView:
     @property
     def is_shell(self) -> bool:
         return self.server == SHELL
+
+    @property
+    def has_server(self) -> bool:
+        return self.server not in (SHELL, NO_TOOLS_ARM)
 
     @cached_property
     def measured(self) -> tuple[LoadedCell, ...]:

@@ -244,6 +244,8 @@ def read_blob(runner: GitRunner, sha: str) -> bytes:
 
     Raises KeyError if there is no such blob, ValueError if its bytes are not what its name says.
     """
+    if len(sha) == _SHA256_DIGITS:  # GitPython's held process knows names of 40 digits alone
+        return next(read_blobs(runner, [sha]))
     try:
         data = bytes(runner.get_object_data(sha)[3])
     except (ValueError, OSError) as error:  # what GitPython makes of a `cat-file` that died
@@ -271,10 +273,15 @@ def read_blobs(runner: GitRunner, shas: Sequence[str]) -> Iterator[bytes]:
         yield _held_against(output[begin : at - 1], sha)
 
 
+_SHA256_DIGITS = 64
+"""Of an object's name in a repository that was made with `--object-format=sha256`."""
+
+
 def _held_against(data: bytes, sha: str) -> bytes:
     """git itself does not check what it reads from a pack, or from a file of its own."""
     named = b"blob %d\0%b" % (len(data), data)
-    if hashlib.sha1(named, usedforsecurity=False).hexdigest() != sha:
+    digest = hashlib.sha256 if len(sha) == _SHA256_DIGITS else hashlib.sha1
+    if digest(named, usedforsecurity=False).hexdigest() != sha:
         raise ValueError(sha)
     return data
 
@@ -573,6 +580,8 @@ def open_repository(
     """
     if Path(path_or_url).is_dir():
         return _open_local(Path(path_or_url), commit)
+    if "://" not in path_or_url and not re.match(r"[\w.-]+@[\w.-]+:", path_or_url):
+        raise SourceError("no such folder, and no URL", where=path_or_url)
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         hint = "`git ls-remote` gives the 40 digits; a branch or tag can move"
         raise SourceError(f"{commit!r} is not a full commit SHA", hint=hint)

@@ -34,6 +34,7 @@ from runner.sandbox.engine import Engine
 from runner.support.errors import (
     FairtrialError,
     NotReadyError,
+    NotTreatedError,
     OutOfMemory,
     ProviderError,
     ProviderRefused,
@@ -49,6 +50,7 @@ BLAME: dict[type[Exception], OutcomeKind] = {
     NotReadyError: "server_not_ready",
     OutOfMemory: "out_of_memory",
     SandboxError: "sandbox_failed",
+    NotTreatedError: "agent_not_treated",
     ProviderError: "provider_failed",
     ProviderRefused: "provider_failed",
     SpendingCap: "cancelled",

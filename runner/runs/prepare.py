@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from itertools import product
 
-from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer
+from runner.agents.packaged.program import PreparedProgram, ensure_program, is_packaged, read_agent
+from runner.catalog.catalog import SHELL, LoadedScenario, LoadedServer, can_be_measured
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import harness_digest
-from runner.records import DEFAULT_AGENT, ArmServer, ServerCard, ServerSpec, digest_of
+from runner.records import DEFAULT_AGENT, ArmServer, KnownName, ServerCard, ServerSpec, digest_of
+from runner.records.arms import NO_TOOLS_ARM
 from runner.repositories.repository import Repository
 from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.sandbox.engine import engine_facts, sweep
@@ -24,22 +26,32 @@ from runner.support.errors import FairtrialError
 BENCHMARK = "scenarios"
 
 
-def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]) -> PreparedRun:
+def prepare(
+    checkout: Checkout,
+    scenarios: Sequence[str],
+    servers: Sequence[str],
+    agent: str = DEFAULT_AGENT,
+) -> PreparedRun:
     """Every image and volume the cells stand on; what is there is checked, not built again."""
+    if NO_TOOLS_ARM in servers and is_packaged(agent):
+        hint = "leave out `none`, or the agent"
+        raise FairtrialError(f"{agent} brings tools of its own: no arm is without any", hint=hint)
     # A killed preparation's builders would go on filling what is filled anew here.
     sweep(checkout.engine)
     facts = engine_facts(checkout.engine)
-    prepared_scenarios = {name: _prepare_scenario(checkout, name) for name in scenarios}
+    images: dict[str, WorkspaceImage] = {}
+    prepared_scenarios = {name: _prepare_scenario(checkout, name, images) for name in scenarios}
     arms = {name: _prepare_arm(checkout, name) for name in servers}
-    for arm, scenario in product(arms.values(), prepared_scenarios.values()):
-        lend(checkout, arm.spec, scenario.image)
+    for arm, image in product(arms.values(), images.values()):
+        lend(checkout, arm.spec, image.id)
     return PreparedRun(
         engine_url=checkout.engine_url,
         engine_version=facts.version,
         kernel=facts.kernel,
         machine=facts.machine,
         harness=harness_digest(),
-        agent=DEFAULT_AGENT,
+        agent=agent,
+        program=_prepare_program(checkout, agent),
         benchmark=BENCHMARK,
         limits=checkout.limits,
         scenarios=prepared_scenarios,
@@ -47,10 +59,28 @@ def prepare(checkout: Checkout, scenarios: Sequence[str], servers: Sequence[str]
     )
 
 
-def _prepare_scenario(checkout: Checkout, name: str) -> PreparedScenario:
+def _prepare_program(checkout: Checkout, agent: str) -> PreparedProgram | None:
+    if not is_packaged(agent):
+        return None
+    return ensure_program(
+        checkout.engine,
+        read_agent(checkout.root, agent),
+        checkout.base,
+        checkout.builder_env,
+        checkout.log,
+    )
+
+
+def _prepare_scenario(
+    checkout: Checkout, name: str, images: dict[str, WorkspaceImage]
+) -> PreparedScenario:
+    """`images`: by repository. Asked of the engine for each of 300 questions, it takes minutes."""
     loaded = checkout.scenario(name)
     repository = checkout.repository(loaded)
-    image = workspace(checkout, repository)
+    label = loaded.scenario.repository.label
+    if label not in images:
+        images[label] = workspace(checkout, repository)
+    image = images[label]
     return PreparedScenario(
         scenario=loaded.scenario,
         image=image.id,
@@ -60,8 +90,8 @@ def _prepare_scenario(checkout: Checkout, name: str) -> PreparedScenario:
 
 
 def _prepare_arm(checkout: Checkout, name: str) -> PreparedArm:
-    if name == SHELL:
-        return PreparedArm(name=SHELL, spec=None, volume=None, digest=digest_of(SHELL))
+    if name in (SHELL, NO_TOOLS_ARM):
+        return PreparedArm(name=name, spec=None, volume=None, digest=digest_of(name))
     arm = ArmServer.of(name)
     server = checkout.server(arm.server)
     installed = install(checkout, server)
@@ -109,7 +139,7 @@ def check_server(checkout: Checkout, name: str, scenario: str) -> ServerCard:
     """
     server = checkout.server(name)
     installed = install(checkout, server)
-    repository, image = _place_to_examine(checkout, server, scenario)
+    repository, image, known = _place_to_examine(checkout, server, scenario)
     lend(checkout, server.spec, image)
     checkout.log(f"checking {name} on {repository}")
     examination = examine(
@@ -119,17 +149,23 @@ def check_server(checkout: Checkout, name: str, scenario: str) -> ServerCard:
         image=image,
         repository=repository,
         limits=checkout.limits,
+        known=known,
     )
     return asyncio.run(examination)
 
 
-def _place_to_examine(checkout: Checkout, server: LoadedServer, scenario: str) -> tuple[str, str]:
-    """A repository's label and the image that holds it; a testbed's server needs neither."""
+def _place_to_examine(
+    checkout: Checkout, server: LoadedServer, scenario: str
+) -> tuple[str, str, KnownName | None]:
+    """A repository's label, the image that holds it, and a name in it.
+
+    A testbed's server needs none of them.
+    """
     if server.spec.name in checkout.catalog.testbed and not scenario:
-        return "an empty workspace", checkout.base_image
+        return "an empty workspace", checkout.base_image, None
     loaded = checkout.scenario(scenario) if scenario else _scenario_for(checkout, server)
     label = loaded.scenario.repository.label
-    return label, workspace(checkout, checkout.repository(loaded)).id
+    return label, workspace(checkout, checkout.repository(loaded)).id, loaded.scenario.known
 
 
 def _scenario_for(checkout: Checkout, server: LoadedServer) -> LoadedScenario:
@@ -137,7 +173,9 @@ def _scenario_for(checkout: Checkout, server: LoadedServer) -> LoadedScenario:
     known = list(checkout.catalog.scenarios.sound().values())
     for canary in server.spec.canaries:
         for loaded in known:
-            if canary.repository in (loaded.scenario.repository.label, "*"):
+            if canary.repository in (loaded.scenario.repository.label, "*") and can_be_measured(
+                server.spec, loaded.scenario
+            ):
                 return loaded
     raise FairtrialError(
         "no scenario's repository has a health probe of this server",

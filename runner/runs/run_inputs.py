@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from runner.agents.models.model_settings import ModelSettings
+from runner.agents.packaged.program import PreparedProgram
 from runner.agents.spending import Spending
 from runner.records import Limits, RepoPin, Scenario, ServerSpec
+from runner.records.arms import NO_TOOLS_ARM
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedArm:
-    """The server of an arm, installed and pinned. `spec` is None for `shell`."""
+    """The server of an arm, installed and pinned. `spec` is None for `shell` and `none`."""
 
     name: str
     """The server's, or that of a twin or a liar of it (`ArmServer`)."""
@@ -25,6 +27,10 @@ class PreparedArm:
     """Of its definition and its locks."""
     moved_lines: int = 0
     """Added to every line number in its results before the model sees them."""
+
+    @property
+    def has_tools(self) -> bool:
+        return self.name != NO_TOOLS_ARM
 
     @property
     def shown_name(self) -> str:
@@ -56,12 +62,14 @@ class PreparedRun:
     harness: str
     """Digest of how the harness treats a cell."""
     agent: str
-    """A name in AGENTS."""
+    """A name in AGENTS or in PACKAGED."""
     benchmark: str
     """A name in BENCHMARKS."""
     limits: Limits
     arms: dict[str, PreparedArm]
     scenarios: dict[str, PreparedScenario]
+    program: PreparedProgram | None = None
+    """Of an agent in PACKAGED; None for one of ours."""
     machine: str = ""
     """Which machine the engine is on, as a digest."""
     spending: Spending = field(default_factory=Spending)

@@ -8,6 +8,8 @@ INSTALL = "/opt/server"
 """The server's install volume, read-only."""
 INSTALLS = "/opt/servers"
 """Where a cell has several servers: a folder for each one's install volume."""
+AGENT_INSTALL = "/opt/agent"
+"""The install volume of an agent that is a program, read-only, the same in every arm."""
 STATE = "/var/lib/server"
 """The server's own writable directory: its home, its index. Of several, a folder for each."""
 PYTHONS = {"3.11": "/usr/bin", "3.13": "/opt/python3.13/bin"}

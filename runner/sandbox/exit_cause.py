@@ -22,6 +22,7 @@ ENGINE_SEC = 30.0
 AGENT_SHARE = 0.5
 """Of the cell's memory. Held by the agent, a server's death for want of memory is the agent's."""
 _SIGNALLED = 128
+_KILLED = 137
 HUNG_UP = 126
 """Said by the engine of a process whose connection it has lost; our programs say the same."""
 _HUNG_UP = "the engine dropped the connection to a process in the cell"
@@ -105,6 +106,21 @@ async def server_end(container: Inspected, exec_id: str, exit_code: int | None) 
         held = f"the agent held {held_mb:.0f} of the cell's {limit_mb} MB of memory"
         raise OutOfMemory(f"{held}, and the server was ended for want of it")
     return f"out of memory: the cell has {limit_mb} MB, of which the agent held {held_mb:.0f}"
+
+
+async def program_end(container: Inspected, exec_id: str) -> int:
+    """What an agent's program ended with.
+
+    Raises SandboxError if the cell or the engine is to blame, OutOfMemory if it took all memory.
+    """
+    memory = await _memory_use(container)
+    exit_code = await _exit_code(container, exec_id)
+    if memory is not None and memory.kills and exit_code == _KILLED:
+        if not memory.at_limit:
+            raise SandboxError("the engine's machine ran out of memory in the agent's program")
+        limit_mb = container.memory_limit_mb
+        raise OutOfMemory(f"the agent's program was ended for want of memory: {limit_mb} MB")
+    return exit_code
 
 
 def ended_with(exit_code: int) -> str:

@@ -76,6 +76,10 @@ class Introduction:
     tools: tuple[mcp_types.Tool, ...]
     tool_listing: ToolListing
     wall_sec: float
+    about_sent: RpcMessage
+    """The result of `initialize`, as it came."""
+    tools_sent: tuple[RpcMessage, ...]
+    """The tools of all pages, as they came."""
 
 
 class ServerSession:
@@ -90,6 +94,8 @@ class ServerSession:
         self.tools = introduction.tools
         self.tool_listing = introduction.tool_listing
         self.initialize_sec = introduction.wall_sec
+        self.about_sent = introduction.about_sent
+        self.tools_sent = introduction.tools_sent
         self.answers: dict[str, str | int] = {}
         """What its warm-up calls answered, by key; see answers.py."""
 
@@ -132,6 +138,21 @@ class ServerSession:
             wall_sec=time.monotonic() - started,
             structured=structured,
         )
+
+    async def ask(self, method: str, params: RpcMessage, *, timeout_sec: float) -> RpcMessage:
+        """Any request, for a client that reads its result itself.
+
+        Raises TimeoutError, RefusalError and BadAnswerError as the peer does; ServerError if the
+        server is gone, SandboxError or OutOfMemory if it is not to blame.
+        """
+        try:
+            answer = await self._peer.request(method, params, timeout_sec=timeout_sec)
+        except TimeoutError:
+            await self._connection.require_at_work()
+            raise
+        except ConnectionError as error:
+            raise await _gone(self._connection, self.log, f"while it answered {method}") from error
+        return answer.result
 
 
 # --- a result -------------------------------------------------------------------------------
@@ -234,9 +255,13 @@ async def session_over(
 
 
 async def _introduction(peer: Peer, timeout_sec: float) -> Introduction:
+    import mcp_types  # noqa: PLC0415 - see above
+
     started = time.monotonic()
-    about = await _handshake(peer, timeout_sec)
-    tools = await _list_tools(peer, str(about.protocol_version), timeout_sec)
+    about_sent = await _handshake(peer, timeout_sec)
+    about = mcp_types.InitializeResult.model_validate(about_sent, by_name=False)
+    tools_sent = await _list_tools(peer, str(about.protocol_version), timeout_sec)
+    tools = tuple(mcp_types.Tool.model_validate(it, by_name=False) for it in tools_sent)
     # In a thread: many schemas take a good part of a second, for which every other cell would wait.
     listing = await asyncio.to_thread(_examined, about, tools)
     return Introduction(
@@ -244,6 +269,8 @@ async def _introduction(peer: Peer, timeout_sec: float) -> Introduction:
         tools=tools,
         tool_listing=listing,
         wall_sec=time.monotonic() - started,
+        about_sent=about_sent,
+        tools_sent=tools_sent,
     )
 
 
@@ -253,7 +280,8 @@ def _examined(about: mcp_types.InitializeResult, tools: tuple[mcp_types.Tool, ..
     return listing_of(about, tools)
 
 
-async def _handshake(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResult:
+async def _handshake(peer: Peer, timeout_sec: float) -> RpcMessage:
+    """What the server answers, checked."""
     import mcp_types.version  # noqa: PLC0415 - see above
 
     # The handshake that every server knows: one that ignores unknown methods would cost its arm
@@ -273,13 +301,14 @@ async def _handshake(peer: Peer, timeout_sec: float) -> mcp_types.InitializeResu
         limit = f"at most {INSTRUCTIONS_LIMIT_CHARS:,} are read"
         raise BadAnswerError(f"its instructions have {size_chars:,} characters; {limit}")
     await peer.notify("notifications/initialized", {})
-    return about
+    return answer.result
 
 
-async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp_types.Tool, ...]:
+async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[RpcMessage, ...]:
+    """Of all pages, checked."""
     import mcp_types.methods  # noqa: PLC0415 - see above
 
-    tools: list[mcp_types.Tool] = []
+    tools: list[RpcMessage] = []
     params: RpcMessage = {}
     size_bytes = 0
     # Bounded: a server that gives the same cursor again and again would keep its cell for ever.
@@ -291,7 +320,7 @@ async def _list_tools(peer: Peer, version: str, timeout_sec: float) -> tuple[mcp
         _require_few(len(tools), answer.result)
         mcp_types.methods.validate_server_result("tools/list", version, answer.result)
         page = mcp_types.ListToolsResult.model_validate(answer.result, by_name=False)
-        tools += page.tools
+        tools += answer.result["tools"]
         if page.next_cursor is None:
             return tuple(tools)
         params = {"cursor": page.next_cursor}

@@ -23,6 +23,8 @@ import time
 from typing import Any
 
 DRAIN_SEC = 0.2
+FLUSH_SEC = 2.0
+"""What a stopped command gets to write what it holds back."""
 CHUNK_BYTES = 65536
 READ_CHARS = 65536
 PR_SET_DUMPABLE = 4
@@ -104,7 +106,10 @@ def start(command: str) -> subprocess.Popen[bytes]:
 
 def environment() -> dict[str, str]:
     """The container's own settings, and nothing of how its commands are run."""
-    return {key: value for key, value in os.environ.items() if key != "PYTHONHOME"}
+    own = {key: value for key, value in os.environ.items() if key != "PYTHONHOME"}
+    # Python holds back what it prints into a pipe, and a script stopped at its deadline would
+    # seem to have printed nothing.
+    return {**own, "PYTHONUNBUFFERED": "1"}
 
 
 def collect(process: subprocess.Popen[bytes], output: Output, deadline: float) -> bool:
@@ -117,17 +122,49 @@ def collect(process: subprocess.Popen[bytes], output: Output, deadline: float) -
     os.set_blocking(pipe, False)
     ended = os.pidfd_open(process.pid)
     try:
-        whole = read_to_end(pipe, ended, output, deadline)
+        whole = read_to_end(pipe, output, deadline, ended)
     finally:
         os.close(ended)
-    return not whole and process.poll() is None
+    if whole or process.poll() is not None:
+        return False
+    flush(process.pid, pipe, output)
+    return True
 
 
-def read_to_end(pipe: int, ended: int, output: Output, deadline: float) -> bool:
+def flush(session: int, pipe: int, output: Output) -> None:
+    """End what feeds a stopped command's filters, and read what those then write.
+
+    `grep … | sort | tail`: only at its input's end does `sort` write. Killed together with `grep`,
+    it would take along all that was found.
+    """
+    for pid in members(session):
+        with contextlib.suppress(OSError):
+            if not is_filter(pid):
+                os.kill(pid, signal.SIGTERM)
+    read_to_end(pipe, output, time.monotonic() + FLUSH_SEC)
+
+
+def members(session: int) -> list[int]:
+    """Of the session: its shell first, which must not begin its next command."""
+    found = []
+    for name in os.listdir("/proc"):  # noqa: PTH208 - as in `read`
+        with contextlib.suppress(OSError):
+            if name.isdigit() and os.getsid(int(name)) == session:
+                found.append(int(name))
+    return sorted(found, key=lambda pid: (pid != session, pid))
+
+
+def is_filter(pid: int) -> bool:
+    """It reads from a pipe. Raises OSError if it is gone, or closed to us."""
+    return os.readlink(f"/proc/{pid}/fd/0").startswith("pipe:")  # noqa: PTH115 - as in `read`
+
+
+def read_to_end(pipe: int, output: Output, deadline: float, ended: int | None = None) -> bool:
     """Read until the pipe is closed and `ended` is ready; False if the deadline came first."""
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
-        selector.register(ended, selectors.EVENT_READ)
+        if ended is not None:
+            selector.register(ended, selectors.EVENT_READ)
         while selector.get_map():
             left_sec = deadline - time.monotonic()
             if left_sec <= 0:

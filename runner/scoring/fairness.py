@@ -6,11 +6,12 @@ line there. Its scorers see the answer and what it cost. They see no tool call, 
 Citation grounding is the harmonic mean (F1) of two figures, both printed beside it:
 
 - precision: how much of what the citations say holds, beyond what random lines of the same files
-  would (`trust`, chance-corrected as Cohen's kappa is). In a step that cites more than
-  80 places, or six times as many as it asks for, it falls with the square: one can cite every line
-  of a file, and each of them exists;
+  would (`trust`, chance-corrected as Cohen's kappa is), times what a step leaves of it (`_share`):
+  it falls with the square past an allowance of places, of lines covered, and of places of which
+  nothing is said but what stands there. One can cite every line of a file, and each exists; ranges
+  that tile it hold whatever is asked for; its outline names every definition;
 - recall, if the scenario lists `must_cite`: the share of those places that a citation of that step
-  points at. Without it, one safe citation would score 1.0.
+  points at, less for a wide range. Without it, one safe citation would score 1.0.
 
 If nothing is listed, it is the precision. No citations score 0.
 
@@ -22,14 +23,14 @@ more than plain words at the right ones. No citations take nothing away: they mi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from runner.catalog.commit_lines import CommitLines
-from runner.grounding.pointing import spray_share
-from runner.grounding.rates import rate
+from runner.grounding.pointing import lines_share, mute_share, spray_share
+from runner.grounding.rates import covered_lines, rate
 from runner.grounding.verify import cited_files, ground, step_citations
 from runner.grounding.verify import must_cite_recall as recalled
 from runner.protocols import Files, Judge
@@ -47,10 +48,15 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.efficiency import efficiency
+from runner.scoring.judges.exact_judge import Exact
 from runner.scoring.keywords import keyword_coverage
 from runner.scoring.score_parts import Part, weighted
+from runner.scoring.steps import must_find
 from runner.support.errors import NoVerdict
 
+MUTE_WEIGHT = 0.1
+"""At most, of a place that holds and of which nothing is said: eighty imports that nobody asked for
+would make a score of .9 of eight wrong lines."""
 UNTOLD_WEIGHT = 0.2
 """Of lines that exist, with neither a symbol nor words to tell whether they are the right ones. At
 none, 79 of them beside one true symbol would be a score of 1.0."""
@@ -80,6 +86,8 @@ class Evidence:
     cited: tuple[Citation, ...]
     """Of the whole answer, each citation once."""
     verdict: Verdict | Unscored
+    is_keyed: bool = False
+    """Its steps have a key: quality is F1 over places."""
 
 
 # --- the parts ------------------------------------------------------------------------------
@@ -93,11 +101,19 @@ def _quality(evidence: Evidence) -> Score:
     verdict = evidence.verdict
     if isinstance(verdict, Unscored):
         return verdict
+    if evidence.is_keyed:
+        # What it cites is its answer: charged again for places that fail, it would pay twice.
+        return Scored(value=verdict.quality, detail=_by_key(verdict))
     judged = f"judged by {verdict.judge}"
     held = places_held(evidence)
     if held < 1:
         judged = f"{verdict.quality:.2f} {judged}, times {held:.2f}: many of its places fail"
     return Scored(value=verdict.quality * held, detail=judged)
+
+
+def _by_key(verdict: Verdict) -> str:
+    reasons = [it.reason for step in verdict.steps for it in step.criteria.values()]
+    return ", ".join(reasons)
 
 
 def _efficiency(evidence: Evidence) -> Score:
@@ -107,6 +123,8 @@ def _efficiency(evidence: Evidence) -> Score:
 def citation_grounding(evidence: Evidence) -> Score:
     """F1 of spray-aware precision and must-cite recall; see the module's docstring."""
     precision = precision_of(evidence)
+    if precision is None and _owes_no_citation(evidence):
+        return _quality(evidence)
     if precision is None:
         return Scored(value=0.0, detail="no citations")
     recall = must_cite_recall(evidence)
@@ -116,6 +134,11 @@ def citation_grounding(evidence: Evidence) -> Score:
         value=_harmonic_mean(precision, recall.value),
         detail=f"precision {precision:.2f}, recall {recall.value:.2f}",
     )
+
+
+def _owes_no_citation(evidence: Evidence) -> bool:
+    """There is none, and it says no more than that."""
+    return evidence.is_keyed and not any(step.must_cite for step in evidence.scenario.steps)
 
 
 FairnessScorer = Callable[[Evidence], Score]
@@ -145,9 +168,20 @@ def precision_of(evidence: Evidence) -> float | None:
     if held is None or not any(counts):
         return None
     kept = []
-    for count, step in zip(counts, evidence.scenario.steps, strict=True):
-        kept.append(count * spray_share(count, len(step.must_cite)))
+    for count, step, cited in zip(counts, evidence.scenario.steps, evidence.citations, strict=True):
+        share = _share(cited, len(step.must_cite))
+        kept.append(count * share)
     return held * math.fsum(kept) / sum(counts)
+
+
+def _share(citations: Sequence[Citation], asked_for: int) -> float:
+    """What is left of the worth of a step's places."""
+    mute = sum(citation.mute for citation in citations)
+    return (
+        spray_share(_places(citations), asked_for)
+        * lines_share(covered_lines(citations), asked_for)
+        * mute_share(mute, asked_for)
+    )
 
 
 def trust(citations: Iterable[Citation]) -> float | None:
@@ -193,6 +227,8 @@ def _test(citation: Citation) -> _Tested:
     weight = max(citation.weight, words, UNTOLD_WEIGHT)
     if citation.status != "grounded":
         return _Tested(weight, 1.0)
+    if citation.mute and not citation.weak:
+        return _Tested(min(weight, MUTE_WEIGHT), 0.0)
     if weight == UNTOLD_WEIGHT:
         return _Tested(weight, weight / 2, tells=False)
     if words > citation.weight:
@@ -200,19 +236,22 @@ def _test(citation: Citation) -> _Tested:
     return _Tested(weight, 0.0)
 
 
-def _places(citations: tuple[Citation, ...]) -> int:
+def _places(citations: Sequence[Citation]) -> int:
     # A file cited without a line points at no place: it can be neither right nor wrong.
     return sum(citation.start is not None for citation in citations)
 
 
 def must_cite_recall(evidence: Evidence) -> Score:
-    """Share of the `must_cite` places that a citation of the same step points at (±5 lines)."""
-    hits: list[bool] = []
+    """Share of the `must_cite` places that a citation of the same step points at, within 5 lines.
+
+    A wide range shows less of a place.
+    """
+    hits: list[float] = []
     for step, citations in zip(evidence.scenario.steps, evidence.citations, strict=True):
         hits += recalled(citations, step.must_cite)
     if not hits:
         return Unscored(reason="the scenario lists no must_cite places")
-    return Scored(value=sum(hits) / len(hits), detail=f"{sum(hits)} of {len(hits)} places")
+    return Scored(value=sum(hits) / len(hits), detail=f"{sum(hits):.3g} of {len(hits)} places")
 
 
 def _harmonic_mean(precision: float, recall: float) -> float:
@@ -241,18 +280,27 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
     """
     texts = [step.text for step in answer.steps]
     whole = ground(texts, files, cache_dir=cache_dir)
+    citations = step_citations(whole)
+    if rubric.is_keyed:
+        # Whoever judges the run: a key is the whole answer, and nobody has to be asked.
+        verdict: Verdict | Unscored = Exact().verdict(
+            rubric, answer.steps, must_find(scenario), citations
+        )
+    else:
+        verdict = _judged(judge, scenario, rubric, answer, files)
     evidence = Evidence(
         scenario=scenario,
         answer=answer,
         effort=effort,
-        citations=step_citations(whole),
+        citations=citations,
         cited=whole.citations,
         files_cited=cited_files(whole),
-        verdict=_judged(judge, scenario, rubric, answer, files),
+        verdict=verdict,
+        is_keyed=rubric.is_keyed,
     )
     parts = {name: part.score(evidence) for name, part in FAIRNESS.items()}
     return Fairness(
-        score=weighted(parts, FAIRNESS),
+        score=_sum(parts, evidence),
         parts=parts,
         must_cite_recall=must_cite_recall(evidence),
         grounding=whole.summary,
@@ -260,6 +308,16 @@ def score_fairness(  # noqa: PLR0913 - see score_cell
         verdict=evidence.verdict if isinstance(evidence.verdict, Verdict) else None,
         effort=effort,
     )
+
+
+def _sum(parts: Mapping[str, Score], evidence: Evidence) -> Score:
+    """Of a question with a key the parts that it has: it asks for no keyword."""
+    if not evidence.is_keyed:
+        return weighted(parts, FAIRNESS)
+    kept = {name: score for name, score in parts.items() if name != "keyword_coverage"}
+    whole = math.fsum(FAIRNESS[name].weight for name in kept)
+    scaled = {name: replace(FAIRNESS[name], weight=FAIRNESS[name].weight / whole) for name in kept}
+    return weighted(kept, scaled)
 
 
 def _has_facts(step: RubricStep) -> bool:
@@ -274,8 +332,7 @@ def _judged(
     if scenario.unreviewed and not all(map(_has_facts, rubric.steps)):
         return Unscored(reason="the rubric is unreviewed: it has criteria without facts")
     try:
-        must_find = [step.must_cite for step in scenario.steps]
-        return judge.judge(rubric, answer.steps, must_find, CommitLines(lambda: files))
+        return judge.judge(rubric, answer.steps, must_find(scenario), CommitLines(lambda: files))
     except NoVerdict as error:
         # Raised on, a judge out of reach would cost the cell its other scores as well.
         return Unscored(reason=f"no verdict: {error.what}")

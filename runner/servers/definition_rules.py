@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from runner.records import Canary, McpCall, ServerSpec
+from runner.records import Canary, KnownName, McpCall, ServerSpec
 from runner.sandbox.cell_layout import INSTALL, INSTALLS, PATH, PYTHONS, STATE, WORKSPACE
 from runner.sandbox.volume_host import MARKER
 from runner.servers.tool_answers import ToolAnswers
@@ -22,9 +22,11 @@ Placeholders = Mapping[str, str]
 """Placeholder -> path in the cell."""
 PLACEHOLDERS: Placeholders = {"workspace": WORKSPACE, "install": INSTALL, "state": STATE}
 """Of a server that is alone in its cell."""
-PLACEHOLDER = re.compile(r"\{([a-z_]+|answer\.[\w.-]+)\}")
+PLACEHOLDER = re.compile(r"\{([a-z_]+|answer\.[\w.-]+|known\.[a-z]+)\}")
 """`{install}` or `{answer.id}`; not `${HOME}`, nor `{"json": 1}`."""
 _ANSWER = "answer."
+KNOWN = "known."
+"""Of a name that is known to be in the repository: in the arguments of a probe for any."""
 _SHOWN_CHARS = 300
 
 
@@ -123,8 +125,9 @@ def _placeholder_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
 
 
 def _unknown_placeholders(text: str) -> list[str]:
+    known = {*PLACEHOLDERS, f"{KNOWN}symbol", f"{KNOWN}path"}
     found = PLACEHOLDER.findall(text)
-    return [name for name in found if name not in PLACEHOLDERS and not name.startswith(_ANSWER)]
+    return [name for name in found if name not in known and not name.startswith(_ANSWER)]
 
 
 def _answer_problems(spec: ServerSpec, where: str) -> Iterator[Problem]:
@@ -223,15 +226,15 @@ def private_in_cell(spec: ServerSpec | None) -> tuple[str, ...]:
     return spec.private
 
 
-def pick_canary(spec: ServerSpec, repository: str) -> Canary:
+def pick_canary(spec: ServerSpec, repository: str, known: KnownName | None = None) -> Canary:
     """The health probe written for a repository's label, else the one for any (`*`).
 
-    Raises ServerError if there is neither.
+    `known`: a name of the repository that the one for any may ask for. Raises ServerError if there
+    is neither.
     """
-    for label in (repository, "*"):
-        for canary in spec.canaries:
-            if canary.repository == label:
-                return canary
+    canary = probe_for(spec, repository, known)
+    if canary is not None:
+        return canary
     raise ServerError(
         f"no health probe for {repository}: "
         "nothing would prove that the server sees this repository",
@@ -239,3 +242,29 @@ def pick_canary(spec: ServerSpec, repository: str) -> Canary:
         hint=f"add one to images/servers/{spec.name}/server.yaml: "
         "a call, and a text its result must contain",
     )
+
+
+def probe_for(spec: ServerSpec, repository: str, known: KnownName | None) -> Canary | None:
+    """As `pick_canary`; None if there is neither."""
+    for canary in spec.canaries:
+        if canary.repository == repository:
+            return canary
+    for canary in spec.canaries:
+        if canary.repository == "*" and (found := _derived(canary, known)):
+            return found
+    return None
+
+
+def _derived(canary: Canary, known: KnownName | None) -> Canary | None:
+    """The probe for any repository, asked of one; None if it asks for a name and none is known."""
+    if canary.languages is not None and (known is None or known.language not in canary.languages):
+        return None
+    if f"{{{KNOWN}" not in canary.call.model_dump_json() + canary.contains:
+        return canary
+    if known is None:
+        return None
+    names = {f"{KNOWN}symbol": known.symbol, f"{KNOWN}path": known.path}
+    arguments = fill_placeholders(canary.call.arguments, names)
+    call = McpCall(tool=canary.call.tool, arguments=arguments)
+    contains = fill_placeholders(canary.contains, names)
+    return canary.model_copy(update={"call": call, "contains": contains})

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from runner.protocols import ShellResult
-from runner.records import Canary, Limits, McpCall, ServerCard, ServerSpec, WarmUp
+from runner.records import Canary, KnownName, Limits, McpCall, ServerCard, ServerSpec, WarmUp
 from runner.sandbox.cell_layout import SERVER_USER, SHARED_MEMORY, STATE, TMP, WORKSPACE
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
@@ -214,9 +214,11 @@ class Readiness:
         return f"{wanted}: {_excerpt(self.last.text)} ({tried})"
 
 
-async def require_canary(session: ServerSession, spec: ServerSpec, repository: str) -> Readiness:
+async def require_canary(
+    session: ServerSession, spec: ServerSpec, repository: str, known: KnownName | None = None
+) -> Readiness:
     """Raises NotReadyError if the server runs, and would find nothing, or not every time."""
-    readiness = await poll_canary(session, spec, pick_canary(spec, repository))
+    readiness = await poll_canary(session, spec, pick_canary(spec, repository, known))
     if not readiness.is_ready:
         raise NotReadyError(
             f"canary: {readiness.what_is_wrong}",
@@ -285,6 +287,7 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
     image: str,
     repository: str,
     limits: Limits,
+    known: KnownName | None = None,
 ) -> ServerCard:
     """Start the server in a cell on a workspace image, and say what it is, does and costs.
 
@@ -292,7 +295,7 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
     ServerError if the server cannot be made ready, or has no health probe for this repository.
     """
     # Without a probe nothing it does would be proven: refused before anything is started.
-    pick_canary(spec, repository)
+    canary = pick_canary(spec, repository, known)
     log = ServerLog(stderr=StderrFile(None))
     warm_up_sec = sum(step.timeout_sec for step in spec.warm_up)
     cell = ContainerSpec(
@@ -306,17 +309,18 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
         open_container(engine, cell) as container,
         open_server(container, spec, log) as ready,
     ):
-        return await _card(container, ready, spec, installed, repository)
+        return await _card(container, ready, spec, installed, repository=repository, canary=canary)
 
 
-async def _card(
+async def _card(  # noqa: PLR0913 - see check_server
     container: Container,
     ready: WarmServer,
     spec: ServerSpec,
     installed: ServerVolume | ServerImage,
+    *,
     repository: str,
+    canary: Canary,
 ) -> ServerCard:
-    canary = pick_canary(spec, repository)
     session, tools = ready.session, ready.session.tool_listing
     readiness = await poll_canary(session, spec, canary)
     index_mb = await state_mb(container)

@@ -11,13 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from runner.records import ServerSpec, load_json, read_text
 from runner.support.errors import CatalogError, FairtrialError, Problem
-
-if TYPE_CHECKING:
-    from runner.servers.volume import Server
 
 REQUIREMENTS, PACKAGES, NPM_LOCK = "requirements.txt", "package.json", "package-lock.json"
 _FRESH = {
@@ -46,6 +43,15 @@ _ENTRY = re.compile(
 )
 _NODE_MODULE = re.compile(r"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 """`@scope/name` of {install}/node_modules/@scope/name/dist/index.js."""
+
+
+class Server(Protocol):
+    """A server's folder, read."""
+
+    @property
+    def spec(self) -> ServerSpec: ...
+    @property
+    def folder(self) -> Path: ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,8 @@
-"""A server's install volume: filled once, in a builder container that has network, then read-only.
+"""An install volume: filled once, in a builder container that has network, then read-only.
 
-Locks pin every package by hash; cells mount the finished volume. It is named by what goes in, so
-checkouts with the same locks and the same base recipe share one, whichever of them filled it.
+A server's, which the agent's user may not look into, or an agent's own. Locks pin every package by
+hash; cells mount the finished volume. It is named by what goes in, so checkouts with the same locks
+and the same base recipe share one, whichever of them filled it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,21 @@ from pathlib import Path
 from typing import Protocol
 
 from runner.protocols import Log
-from runner.records import ServerSpec, Sha256, digest_of
+from runner.records import Sha256, digest_of
+from runner.records.servers import Python
 from runner.sandbox import volume_host
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import ROOT, Builder, BuilderEnv, BuilderSpec, open_builder, tar_of
-from runner.sandbox.cell_layout import INSTALL, PYTHONS, SERVER_USER
+from runner.sandbox.cell_layout import (
+    AGENT_UID,
+    AGENT_USER,
+    INSTALL,
+    PYTHONS,
+    SERVER_UID,
+    SERVER_USER,
+)
 from runner.sandbox.engine import LABEL, Engine, create_volume, engine_faults, volume_exists
-from runner.sandbox.volume_host import MARKER
+from runner.sandbox.volume_host import MARKER, UNPACKED
 from runner.servers.definition_rules import (
     LOCK_FILES,
     PLACEHOLDERS,
@@ -46,13 +55,39 @@ _BAR = "━"
 """Of a progress bar."""
 
 
-class Server(Protocol):
-    """A server's folder, read."""
+class InstallDefinition(Protocol):
+    """What a server.yaml, or an agent.yaml, says of an install."""
 
     @property
-    def spec(self) -> ServerSpec: ...
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def python(self) -> Python: ...
+    @property
+    def files(self) -> Mapping[str, str]: ...
+
+
+class Installable(Protocol):
+    """A folder with such a file, and the locks beside it, read."""
+
+    @property
+    def spec(self) -> InstallDefinition: ...
     @property
     def folder(self) -> Path: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class VolumeUser:
+    """Whose a volume is: nobody else in a cell may look into it."""
+
+    kind: str
+    user: str
+    uid: int
+
+
+FOR_SERVER = VolumeUser(kind="server", user=SERVER_USER, uid=SERVER_UID)
+FOR_AGENT = VolumeUser(kind="agent", user=AGENT_USER, uid=AGENT_UID)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,18 +105,25 @@ class ServerVolume:
         return self.name
 
 
-def volume_name(server: Server, base_recipe: Sha256, places: Placeholders = PLACEHOLDERS) -> str:
+def volume_name(
+    server: Installable,
+    base_recipe: Sha256,
+    places: Placeholders = PLACEHOLDERS,
+    whose: VolumeUser = FOR_SERVER,
+) -> str:
     """Names what goes in, so a changed lock is another volume. A changed note or probe is not.
 
     `base_recipe` is the digest of the base's recipe, not an image's id: two bases built from one
     recipe on different days would else install the same packages twice.
     """
     inputs: dict[str, object] = {name: _text(server.folder / name) for name in LOCK_FILES}
+    if unpacked := _text(server.folder / UNPACKED):
+        inputs[UNPACKED] = unpacked
     inputs["files"] = fill_placeholders(server.spec.files, places)
     inputs["python"] = server.spec.python
     inputs["base"] = base_recipe
     inputs["host"] = code_digest([Path(volume_host.__file__)])
-    return f"{LABEL}-server-{server.spec.name}-{digest_of(inputs)[:12]}"
+    return f"{LABEL}-{whose.kind}-{server.spec.name}-{digest_of(inputs)[:12]}"
 
 
 def _text(path: Path) -> str | None:
@@ -92,12 +134,13 @@ def _text(path: Path) -> str | None:
 
 def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which place
     engine: Engine,
-    server: Server,
+    server: Installable,
     base: BaseImage,
     builder_env: BuilderEnv,
     log: Log,
     *,
     places: Placeholders = PLACEHOLDERS,
+    whose: VolumeUser = FOR_SERVER,
 ) -> ServerVolume:
     """The server's install volume: filled first if no finished one is there, and read through.
 
@@ -105,15 +148,15 @@ def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which 
     Raises ServerError if its packages cannot be installed, LockError if its content was changed,
     SandboxError if the engine fails.
     """
-    name = volume_name(server, base.recipe, places)
+    name = volume_name(server, base.recipe, places, whose)
     with engine_faults(f"cannot build the volume of {server.spec.name}"):
         volume = _finished(engine, name, base)
         if volume is None:
-            create_volume(engine, name, "server")
+            create_volume(engine, name, whose.kind)
             files = _job_files(server, base, places)
-            with open_builder(engine, _filling(name, base, builder_env)) as builder:
+            with open_builder(engine, _filling(name, base, builder_env, whose)) as builder:
                 volume = _install(builder, server, name, log, files)
-        verify_volume(engine, volume, base.id)
+        verify_volume(engine, volume, base.id, whose)
     return volume
 
 
@@ -135,10 +178,10 @@ def _read_marker(builder: Builder, name: str) -> ServerVolume | None:
         return None
 
 
-def _filling(name: str, base: BaseImage, env: BuilderEnv) -> BuilderSpec:
+def _filling(name: str, base: BaseImage, env: BuilderEnv, whose: VolumeUser) -> BuilderSpec:
     return BuilderSpec(
         image=base.id,
-        command=_host_command("build", "/build"),
+        command=_host_command(whose, "build", INSTALL, "/build"),
         user=ROOT,
         environment={"HOME": "/root"},
         network=env,
@@ -150,7 +193,7 @@ def _filling(name: str, base: BaseImage, env: BuilderEnv) -> BuilderSpec:
 
 
 def _install(
-    builder: Builder, server: Server, name: str, log: Log, files: Mapping[str, bytes]
+    builder: Builder, server: Installable, name: str, log: Log, files: Mapping[str, bytes]
 ) -> ServerVolume:
     """Fill the builder's volume. Raises ServerError with the log's last lines."""
     filled_meanwhile = _read_marker(builder, name)
@@ -172,7 +215,7 @@ def _install(
     return volume
 
 
-def install_failed(server: Server, exit_code: int, output: str) -> FairtrialError:
+def install_failed(server: Installable, exit_code: int, output: str) -> FairtrialError:
     if _FULL.search(output):
         return DiskFullError(
             f"the disk is full: {server.spec.name} could not be installed",
@@ -192,7 +235,7 @@ def install_failed(server: Server, exit_code: int, output: str) -> FairtrialErro
     )
 
 
-def _job_files(server: Server, base: BaseImage, places: Placeholders) -> dict[str, bytes]:
+def _job_files(server: Installable, base: BaseImage, places: Placeholders) -> dict[str, bytes]:
     """What the host in the container installs, by path."""
     files = {
         "build/files.json": json.dumps(fill_placeholders(server.spec.files, places)).encode(),
@@ -200,33 +243,38 @@ def _job_files(server: Server, base: BaseImage, places: Placeholders) -> dict[st
         "build/python.txt": PYTHONS[server.spec.python].encode(),
         "build/backends.txt": base.backends.encode(),
     }
-    for name in LOCK_FILES:
+    for name in (*LOCK_FILES, UNPACKED):
         text = _text(server.folder / name)
         if text is not None:
             files[f"build/{name}"] = text.encode()
     return files
 
 
-def _host_command(verb: str, *arguments: str) -> list[str]:
+def _host_command(whose: VolumeUser, *arguments: str) -> list[str]:
     """Runs volume_host.py, which ends itself: a killed runner cannot leak it for ever."""
     source = Path(volume_host.__file__).read_text(encoding="utf-8")
-    python = ["timeout", str(BUILD_LIMIT_SEC), "python3", "-I", "-c", source]
-    return [*python, verb, INSTALL, *arguments]
+    # It stands alone, and says for itself whose a volume is.
+    source = source.replace(f"SERVER_UID = {SERVER_UID}\n", f"SERVER_UID = {whose.uid}\n")
+    return ["timeout", str(BUILD_LIMIT_SEC), "python3", "-I", "-c", source, *arguments]
 
 
-def verify_volume(engine: Engine, volume: ServerVolume, base_image_id: str) -> None:
+def verify_volume(
+    engine: Engine, volume: ServerVolume, base_image_id: str, whose: VolumeUser = FOR_SERVER
+) -> None:
     """Read every byte of the volume again. Raises LockError if it is not what was built."""
-    content = _read_content(engine, volume, base_image_id)
+    content = _read_content(engine, volume, base_image_id, whose)
     if content != volume.digest:
         hint = f"remove it (`docker volume rm {volume.name}`) and it is built again from its locks"
         raise LockError("the volume's content is not what was built", where=volume.name, hint=hint)
 
 
-def _read_content(engine: Engine, volume: ServerVolume, base_image_id: str) -> Sha256:
+def _read_content(
+    engine: Engine, volume: ServerVolume, base_image_id: str, whose: VolumeUser
+) -> Sha256:
     spec = BuilderSpec(
         image=base_image_id,
-        command=_host_command("inspect"),
-        user=SERVER_USER,  # The agent's user may not look into it.
+        command=_host_command(whose, "inspect", INSTALL),
+        user=whose.user,  # Nobody else may look into it.
         volume=volume.name,
     )
     failure = f"cannot read the volume {volume.name}"

@@ -13,12 +13,14 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── WorkerCut               1   a worker lost the run's account or its lease  -> outcome cancelled
 ├── OutOfMemory             1   the agent took the cell's memory      -> outcome out_of_memory
 │   └── NotReadyError       1   it lives, and cannot work here yet    -> outcome server_not_ready
+├── NotTreatedError         1   an agent was not offered its server  -> outcome agent_not_treated
 ├── ProviderError           1   the model's provider failed           -> outcome provider_failed
 │   └── ProviderRefused     1   and every further cell would fail alike: the run ends
 └── GateError                   the gate does not let a result pass
     ├── AnchorsDrifted      3   a frozen file is not what the lock says
     ├── AnchorsDisagree     4   today's rubric does not rank the anchors as the hand grades do
     └── NoVerdict           5   a verdict is missing and the judge cannot be reached
+        └── NoReply         5   to one request; those beside it may have theirs
 
 What the system refuses (a full disk, a folder that is read-only) is the user's too: `of_system`.
 Anything else that reaches `cli.main` is our bug (70); Ctrl-C, SIGTERM and SIGHUP are 130.
@@ -172,6 +174,10 @@ class NotReadyError(ServerError):
     pass
 
 
+class NotTreatedError(FairtrialError):
+    """What was asked of the model is not what the arm is: its cell measures something else."""
+
+
 class ProviderError(FairtrialError):
     pass
 
@@ -219,3 +225,7 @@ class AnchorsDisagree(GateError):  # noqa: N818 - see above
 
 class NoVerdict(GateError):  # noqa: N818 - see above
     exit_code = 5
+
+
+class NoReply(NoVerdict):
+    """Of one request alone."""

@@ -76,6 +76,11 @@ def _raise() -> None:
     raise KeyboardInterrupt
 
 
+def was_raised() -> bool:
+    """True if a signal has ended what `heeded` holds, whatever a library made of it since."""
+    return _STATE.raised
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """Have a signal wait until the block is left.

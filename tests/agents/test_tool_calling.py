@@ -11,9 +11,10 @@ from typing import TypeVar
 import mcp_types
 import pytest
 
+from runner.agents import system_prompt
 from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Conversation
-from runner.agents.tools import Toolbox, ToolOutcome
+from runner.agents.tools import SHELL_SPEC, Toolbox, ToolOutcome
 from runner.agents.usage import UsageTotals
 from runner.protocols import Call, ShellResult, Turn
 from runner.records import (
@@ -98,6 +99,32 @@ def test_the_prompt_is_the_same_text_in_every_arm(converse: Converse) -> None:
     assert model.asked == [Asked(system=SYSTEM, messages=1, tools=("shell",))]
     assert "server" not in SYSTEM.lower()
     assert "mcp" not in SYSTEM.lower()
+
+
+def test_the_limits_are_told_once_and_are_those_that_hold() -> None:
+    limits = Limits(shell_timeout_sec=7, result_chars=2345)
+    text = system_prompt("tool_calling", limits, 678)
+    told = ["stopped after 7 s;", "more than 2,345 characters", "ends after 678 tokens"]
+    assert [text.count(words) for words in told] == [1, 1, 1]
+    assert "cut" not in SHELL_SPEC.description
+    assert "mcp" not in text.lower()
+
+
+@pytest.mark.parametrize("printed", ["found so far\n", ""])
+def test_a_stopped_command_keeps_its_output_and_says_that_it_was_stopped(
+    tmp_path: Path, printed: str
+) -> None:
+    class Slow(LocalSandbox):
+        async def shell(self, command: str, *, timeout_sec: float) -> ShellResult:
+            done = await super().shell(f"printf '{printed}'", timeout_sec=PATIENCE_SEC)
+            return replace(done, timed_out=True, exit_code=-9)
+
+    toolbox = Toolbox(Slow(tmp_path), Limits(shell_timeout_sec=7))
+    call = Call(id="1", tool="shell", arguments={"command": "find /"})
+    outcome = asyncio.run(toolbox.call(call, 100))
+    known = "above is what it had printed" if printed else "it had printed nothing"
+    assert outcome.text == f"{printed}[stopped after 7 s; {known}]"
+    assert outcome.is_error
 
 
 def test_every_call_is_recorded_before_it_is_made(tmp_path: Path) -> None:

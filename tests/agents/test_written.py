@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from llmock.pytest_plugin import LLMock
 
-from runner.agents import system_prompt
+from runner.agents import FORMS, agent_told
 from runner.agents.json_actions import JsonActions, schema
 from runner.agents.models import open_model
 from runner.agents.models.model_settings import Endpoint, ModelSettings
@@ -30,7 +30,7 @@ from runner.records import (
     ToolResult,
 )
 from runner.support.errors import ProviderRefused
-from tests.helpers import Scripted, converse_here, says, scenario
+from tests.helpers import Scripted, converse_here, says, scenario, told
 
 
 class Held:
@@ -113,9 +113,9 @@ def claude(double: LLMock) -> Model:
 
 def test_the_prompt_is_recorded_with_its_form_and_is_the_same_in_every_arm(hold: Hold) -> None:
     held = hold("react", Scripted(says(reply("", [], "Yes."))))
-    assert held.texts(SystemPrompt) == [system_prompt("react")]
-    assert "server" not in system_prompt("react").lower()
-    assert "server" not in system_prompt("json_actions").lower()
+    assert held.texts(SystemPrompt) == [told("react")]
+    assert "server" not in told("react").lower()
+    assert "server" not in told("json_actions").lower()
 
 
 MALFORMED = [
@@ -277,3 +277,9 @@ def test_an_agent_around_a_model_is_that_model_for_the_record() -> None:
     for wrapped in (React(inner), JsonActions(inner)):
         assert (wrapped.name, wrapped.identity) == (inner.name, inner.identity)
         assert wrapped.language_model == inner.language_model
+
+
+@pytest.mark.parametrize("agent", FORMS)
+def test_a_recording_of_an_earlier_version_is_still_known_by_its_form(agent: str) -> None:
+    assert agent_told("You answered questions once, under no limits.\n" + FORMS[agent]) == agent
+    assert agent_told("You answered questions once.\n") == "tool_calling"

@@ -343,6 +343,45 @@ def test_a_module_is_a_name_only_below_folders_that_exist() -> None:
     assert only("`zorblax.shop` (src/shop.py:2)", OWNED).status == "hallucinated"
 
 
+SELF_NAMED = MemoryFiles(
+    {
+        "src/shop/cli.py": "import os\n" * 40 + "def cli(): ...\n",
+        "src/shop/__init__.py": "import os\n" * 40 + "shop = 1\n",
+        "src/shop/till/index.ts": "import os\n" * 40 + "const till = 1\n",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place"),
+    [
+        ("cli", "src/shop/cli.py:1"),
+        ("shop.cli", "src/shop/cli.py:1"),
+        ("src.shop.cli", "src/shop/cli.py:1-3"),
+        ("shop", "src/shop/__init__.py:1"),
+        ("till", "src/shop/till/index.ts:1"),
+    ],
+)
+def test_a_module_at_its_first_line_is_no_invention_and_earns_nothing(
+    symbol: str, place: str
+) -> None:
+    citation = only(f"`{symbol}` ({place})", SELF_NAMED)
+    assert (citation.status, citation.symbol, citation.weight) == ("grounded", None, 0)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place"),
+    [
+        ("cli", "src/shop/cli.py:7"),
+        ("App.cli", "src/shop/cli.py:1"),
+        ("cli.shop", "src/shop/__init__.py:1"),
+        ("till", "src/shop/cli.py:1"),
+    ],
+)
+def test_elsewhere_or_of_another_owner_it_is_one(symbol: str, place: str) -> None:
+    assert only(f"`{symbol}` ({place})", SELF_NAMED).status != "grounded"
+
+
 # --- the lenient rules hide no invention ----------------------------------------------------
 
 NAMES = [f"handle_{n:03d}" for n in range(100)]
@@ -406,3 +445,93 @@ def test_a_member_of_a_type_without_a_name_is_found_under_the_type_it_implements
     files = MemoryFiles({"Shop.java": source})
     assert only("`Till.count` (Shop.java:27)", files).status == "grounded"
     assert only("`Till.count` (Shop.java:14)", files).status == "hallucinated"
+
+
+# --- notes, fences, frames, keys and columns --------------------------------------------------
+
+SHELF = MemoryFiles(
+    {
+        "src/x.py": "".join(f"def f{n:02d}():\n    return {n}\n" + "\n" * 8 for n in range(60)),
+        "src/env.js": "// x\n" * 10
+        + 'const a = process.env["SSL_CERT_FILE"]\n'
+        + "// y\n" * 20
+        + "if (e.code === 'ETIMEDOUT') on(\"http.disconnect\")\n"
+        + "// z\n" * 30,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| What | Place |\n|---|---|\n| `f07` | src/x.py:11 |",
+        "|  |  |\n|---|---|\n| `f07` | src/x.py:11 |",
+        "| Concern | File | Line |\n|---|---|---|\n| `f07` | src/x.py | 11 |",
+        "It is `f07`[^1].\n\n[^1]: src/x.py:11",
+        "It is `f07` [1].\n\n[1] src/x.py:11",
+        "```python\n# src/x.py:11\ndef f07():\n    pass\n```",
+        '```\n  File "src/x.py", line 11, in f07\n```',
+        "`f07` generator (src/x.py:11)",
+        '{"f07": "src/x.py:11"}',
+        "- `f07`, src/x.py:11",
+    ],
+)
+def test_a_name_is_bound_wherever_it_is_given_and_a_wrong_line_fails(text: str) -> None:
+    for line, status in (("11", "wrong"), ("71", "grounded")):
+        citations = ground(text.replace("11", line), SHELF).citations
+        # A note's own line cites the place once more.
+        [citation] = [c for c in citations if c.start is not None and c.symbol is not None]
+        assert citation.symbol == "f07"
+        assert (citation.status == "grounded") == (status == "grounded"), citation.reason
+
+
+@pytest.mark.parametrize("words", ["same file, L22", "ibid., line 22"])
+def test_the_same_file_is_the_one_named_last(words: str) -> None:
+    *_, citation = ground(f"`f01` (src/x.py:11), `f07` ({words})", SHELF).citations
+    assert (citation.path, citation.start, citation.status) == ("src/x.py", 22, "hallucinated")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("SSL_CERT_FILE", 11), ("ETIMEDOUT", 32), ("http.disconnect", 32), ("etimedout", 32)],
+)
+def test_a_name_that_is_a_string_holds_at_the_string(name: str, line: int) -> None:
+    citation = only(f"`{name}` (src/env.js:{line})", SHELF)
+    assert (citation.status, citation.held_by) == ("grounded", "literal")
+    assert citation.weight > 0.7
+    assert only(f"`{name}` (src/env.js:60)", SHELF).status != "grounded"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## src/x.py\n\n- stops@:413",
+        "## src/x.py\n\nhandlers map seeded@:28",
+        "`f01` catches the error and runs `f07` — src/x.py:11",
+        "`f30` (src/x.py:200-520)",
+    ],
+)
+def test_a_word_of_english_an_object_and_a_wide_range_accuse_nobody(text: str) -> None:
+    assert all(c.status != "hallucinated" for c in ground(text, SHELF).citations)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "at java.base/java.lang.Thread.run(Thread.java:840)",
+        "\tat org.acme.web.Servlet.service(Servlet.java:897)",
+        "```\n   4: core::panicking::panic\n    at /rustc/abc/library/core/src/p.rs:64:5\n```",
+    ],
+)
+def test_a_frame_of_another_tree_is_no_citation(text: str) -> None:
+    assert [c for c in ground(text, SHELF).citations if c.start is not None] == []
+
+
+@pytest.mark.parametrize("target", ["blob/main/src/x.py#L11", "../src/x.py#L11", "/src/x.py#L11"])
+def test_a_link_from_elsewhere_in_the_repository_resolves(target: str) -> None:
+    assert only(f"[it]({target})", SHELF).status == "grounded"
+
+
+def test_a_part_of_a_name_behind_a_slash_is_no_name() -> None:
+    text = "In `src/x.py`: `f01` (line 1) / _debug_mode (line 31) / _error (line 41)."
+    assert [c.symbol for c in ground(text, SHELF).citations if c.start in (31, 41)] == [None, None]

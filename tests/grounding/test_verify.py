@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import random
 import re
+import subprocess
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -91,7 +94,7 @@ def test_a_citation_of_a_use_is_grounded() -> None:
 
 
 def test_a_comment_and_a_string_are_no_uses() -> None:
-    text = "x = 1\n" * 30 + "# wanted\n'wanted'\n" + "x = 1\n" * 30 + "wanted()\n"
+    text = "x = 1\n" * 30 + "# wanted\n'is wanted'\n" + "x = 1\n" * 30 + "wanted()\n"
     citation = only("`wanted` (a.py:31)", MemoryFiles({"a.py": text}))
     # It is not grounded, and no invention: the word stands there.
     assert (citation.status, citation.resolution) == ("unresolved", "binding")
@@ -270,12 +273,16 @@ def test_no_citations_have_no_rate() -> None:
 
 def test_a_range_over_everything_holds_no_symbol_and_earns_no_recall() -> None:
     files = MemoryFiles({"a.py": "\n" * 1000 + "LIMIT = 1\n" + "\n" * 1000})
-    assert only("`LIMIT` (a.py:1-2000)", files).status == "hallucinated"
+    limit = only("`LIMIT` (a.py:1-2000)", files)
+    # It is there, and pointing at everything points at nothing.
+    assert (limit.status, limit.resolution) == ("unresolved", "binding")
+    assert only("`LIMIT` (a.py:1-900)", files).status == "hallucinated"
     must = [MustCite(path="a.py", line=1001)]
     assert must_cite_recall(ground("a.py:1-2000", files).citations, must) == (False,)
-    assert must_cite_recall(
-        ground(f"a.py:{1001 - WIDE_LINES + 1}-1001", files).citations, must
-    ) == (True,)
+    assert must_cite_recall(ground("a.py:960-1010", files).citations, must) == (1.0,)
+    # The more else a range points at, the less it shows.
+    widest = ground(f"a.py:{1001 - WIDE_LINES + 1}-1001", files).citations
+    assert must_cite_recall(widest, must) == (0.24,)
 
 
 def test_a_citation_past_the_end_earns_no_recall() -> None:
@@ -343,7 +350,7 @@ def test_an_answer_that_is_not_read_to_its_end_says_so() -> None:
 def test_inventions_behind_more_pieces_than_are_read_do_not_go_unsaid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("runner.grounding.owners.MOST_CHUNKS", 3)
+    monkeypatch.setattr("runner.grounding.extract.MOST_PIECES", 3)
     honest, invented = f"- src/shop.py:{OPEN}\n", f"- `Zork` (src/shop.py:{OPEN})\n"
     summary = ground(honest * 3 + invented, FILES).summary
     assert (summary.total, summary.hallucinated, summary.cut_at) == (1, 0, 3)
@@ -544,3 +551,29 @@ def test_a_name_at_an_ambiguous_path_weighs_what_it_would_in_the_files_it_may_me
 @pytest.mark.parametrize("place", ["nowhere.py:3", "shop.py:9999"])
 def test_an_invented_path_or_line_weighs_in_full(place: str) -> None:
     assert only(f"see {place}", TWINS).weight == 1.0
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+def test_files_of_odd_names_links_encodings_and_objects_are_read(
+    tmp_path: Path, object_format: str
+) -> None:
+    root = tmp_path / "odd"
+    identity = {"GIT_CONFIG_GLOBAL": "/dev/null", "HOME": str(tmp_path)}
+    commands = (
+        ("init", "-q", f"--object-format={object_format}", str(root)),
+        ("-C", str(root), "add", "-A"),
+        ("-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"),
+    )
+    subprocess.run(["git", *commands[0]], check=True, env={**os.environ, **identity})
+    (root / "real").mkdir()
+    for name in ("-dash.py", "real/😀.py", unicodedata.normalize("NFD", "é.py"), "real/r.py"):
+        (root / name).write_text("def made_here(): ...\n")
+    (root / "u.py").write_bytes("def made_here(): ...\n".encode("utf-16"))
+    (root / "linked").symlink_to("real")
+    for command in commands[1:]:
+        subprocess.run(["git", *command], check=True, env={**os.environ, **identity})
+    names = ("-dash.py", "real/😀.py", unicodedata.normalize("NFC", "é.py"), "linked/r.py", "u.py")
+    text = "\n\n".join(f"`made_here` ({name}:1)" for name in names)
+    with GitFiles(root, "HEAD") as files:
+        citations = ground(text, files).citations
+    assert [(c.symbol, c.status) for c in citations] == [("made_here", "grounded")] * len(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -56,6 +57,14 @@ def block(text: str, name: str) -> str:
     return text[found.end() : end]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Late:
+    """What a rule gives whose reply comes later than others."""
+
+    said: Any
+    sec: float
+
+
 Rule = Callable[[Seen], Any]
 """The arguments of the forced call; a text is sent as it is, as prose."""
 
@@ -74,6 +83,7 @@ class Reader:
         *,
         replies: Path | None = None,
         left_usd: float | None = None,
+        reply_sec: float = 600.0,
         **judging: Any,
     ) -> ModelJudge:
         endpoint = Endpoint(key=KEY, url=self.url + ("/v1" if api == "openai" else ""))
@@ -83,6 +93,7 @@ class Reader:
             judging=Judging(**{"judges": (f"model:{name}",), "duplicates": 1, **judging}),
             models=ModelSettings(**models),
             replies=replies,
+            reply_sec=reply_sec,
             purse=JudgeBudget(priced={name: PRICE}, left_usd=left_usd),
         )
         return ModelJudge(name, settings)
@@ -94,7 +105,7 @@ class Reader:
                 system=body["system"][0]["text"],
                 text=body["messages"][-1]["content"][0]["text"],
             )
-            stream = anthropic_stream
+            stream: Callable[[Any], Iterator[bytes]] = anthropic_stream
         else:
             system, user = body["messages"]
             seen = Seen(body=body, system=system["content"], text=user["content"])
@@ -102,6 +113,9 @@ class Reader:
         with self.lock:
             self.seen.append(seen)
             said = self.rule(seen)
+        if isinstance(said, Late):
+            time.sleep(said.sec)
+            said = said.said
         return b"".join(stream(said))
 
 
@@ -127,7 +141,7 @@ def reading(rule: Rule) -> Iterator[Reader]:
         yield reader
 
 
-def anthropic_stream(said: Any) -> Iterator[bytes]:
+def anthropic_stream(said: Any, *, tool: str = "report_reading") -> Iterator[bytes]:
     usage = {"input_tokens": INPUT_TOKENS, "output_tokens": 1}
     start: dict[str, Any] = {
         "id": "m",
@@ -143,7 +157,7 @@ def anthropic_stream(said: Any) -> Iterator[bytes]:
         opened: dict[str, Any] = {"type": "text", "text": ""}
         delta = {"type": "text_delta", "text": said}
     else:
-        opened = {"type": "tool_use", "id": "t", "name": "report_reading", "input": {}}
+        opened = {"type": "tool_use", "id": "t", "name": tool, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(said)}
     ended = {"stop_reason": "end_turn" if isinstance(said, str) else "tool_use"}
     for event in (

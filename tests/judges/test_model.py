@@ -19,6 +19,7 @@ from tests.judges.reader import (
     MUST_FIND,
     SAID,
     SOURCE,
+    Late,
     Reader,
     Seen,
     all_facts,
@@ -415,6 +416,36 @@ def test_what_was_said_costs_nothing_again(tmp_path: Path) -> None:
     # The server is gone, and so is the key.
     assert verdict_of(again, GOOD) == verdict
     assert again.asking.settings.purse.calls == 0
+
+
+def test_a_reply_past_its_time_is_named_and_costs_the_others_nothing(tmp_path: Path) -> None:
+    slow: list[Seen] = []
+
+    def one_is_slow(seen: Seen) -> Any:
+        if "retry_failed delivers what was kept" in seen.text and not slow:
+            slow.append(seen)
+            return Late(said=read_honestly(seen), sec=3)
+        return read_honestly(seen)
+
+    with reading(one_is_slow) as reader:
+        given: dict[str, Any] = {"replies": tmp_path, "batch": 1, "reply_sec": 1.5}
+        judge = reader.judge(**given)
+        with pytest.raises(NoVerdict) as ended:
+            verdict_of(judge, GOOD)
+        said = "1 of 6 requests without a reply that can be used, the first: anthropic:reader"
+        assert ended.value.what == f"{said} gave no whole reply in 1.5 s"
+        assert judge.asking.settings.purse.calls == 5
+        again = reader.judge(**given)
+        assert verdict_of(again, GOOD).quality == 1.0
+        assert again.asking.settings.purse.calls == 1, "the others' replies were kept"
+
+
+def test_a_model_out_of_reach_is_asked_no_more_than_it_has_to_be(tmp_path: Path) -> None:
+    with reading(read_honestly) as reader:
+        judge = reader.judge(replies=tmp_path, batch=1)
+    # The server is gone.
+    with pytest.raises(ProviderRefused, match="nothing answers at the address"):
+        verdict_of(judge, GOOD)
 
 
 def test_every_reply_is_priced_and_broken_ones_too(tmp_path: Path) -> None:

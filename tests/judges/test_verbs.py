@@ -81,8 +81,11 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
 
 
 @pytest.fixture
-def fairtrial(tree: Tree, capsys: pytest.CaptureFixture[str]) -> Any:
+def fairtrial(
+    tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Any:
     """Runs the command; gives its exit code, stdout and stderr."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tree.root / "caches"))
 
     def command(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:
@@ -230,6 +233,9 @@ def test_an_answer_is_judged_by_a_model_with_each_quote(
     code, out, err = fairtrial(*asked)
     assert code == 0 and "“Only `OSError` is caught”" in out
     assert len(reader.seen) == 4 and "judging took" not in err
+    # Nobody asked for a file in the checkout, and the replies are not paid for again.
+    assert not (tree.root / ".fairtrial" / "judged").exists()
+    assert len(list(tree.root.glob("caches/fairtrial/judged/*.json"))) == 4
 
 
 def test_the_gate_asks_for_the_model_judges_own_line(

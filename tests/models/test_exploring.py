@@ -218,11 +218,11 @@ def test_a_mode_that_says_nothing_of_names_or_files_makes_no_tools_of_one() -> N
 
 
 def test_a_tool_that_never_shows_a_place_is_left_and_others_are_tried() -> None:
-    glob = tool("search_files", "Search for files.", ("pattern",), pattern=TEXT)
+    search = tool("search_all", "Search for a pattern.", ("pattern",), pattern=TEXT)
     prompts = [f"Where is `name_{number}`?" for number in range(PATIENCE + 2)]
-    server = answering(search_files="No matches found", git_log="commit 1")
-    steps = look_on(prompts, (SHELL_SPEC, glob, LOG), server)
-    assert sum(len(step.of("search_files")) for step in steps) == PATIENCE
+    server = answering(search_all="No matches found", git_log="commit 1")
+    steps = look_on(prompts, (SHELL_SPEC, search, LOG), server)
+    assert sum(len(step.of("search_all")) for step in steps) == PATIENCE
     assert [len(step.of("git_log")) for step in steps] == [0] * (PATIENCE - 1) + [1, 0, 0]
 
 
@@ -351,3 +351,46 @@ def test_a_tool_that_reads_files_is_not_explored_with_a_folder() -> None:
     read = tool("read_text", "", ("path",), path=TEXT)
     looked = look("Where is `nowhere_at_all`?", (SHELL_SPEC, read, LOG), found)
     assert set(looked.on_server) == {"git_log"}
+
+
+# --- what is asked of which tool ------------------------------------------------------------------
+
+BY_NAME = [
+    "Recursively search for files and directories matching a pattern.",
+    "Find files by glob pattern.",
+    "Fast file name search over the index.",
+]
+
+
+@pytest.mark.parametrize("said", BY_NAME)
+def test_a_search_among_file_names_is_not_asked_for_what_stands_in_the_files(said: str) -> None:
+    names = tool("search_files", said, ("pattern",), pattern=TEXT)
+    text = tool("search_text", "Search the text of files.", ("query",), query=TEXT)
+    looked = look(WHERE, (SHELL_SPEC, names, text), found)
+    assert not looked.of("search_files")
+    assert looked.of("search_text")
+
+
+def test_a_tool_of_files_that_looks_into_them_is_asked() -> None:
+    grep = tool("search_files", "Search for files whose content matches.", ("regex",), regex=TEXT)
+    assert look(WHERE, (SHELL_SPEC, grep), found).of("search_files")
+
+
+def test_a_search_that_may_look_at_names_or_contents_is_told_to_look_at_contents() -> None:
+    kind = {"type": "string", "enum": ["files", "content"], "default": "files"}
+    said = "Find files by name, or search in files for text."
+    either = tool("start_search", said, ("pattern",), pattern=TEXT, searchType=kind)
+    given = look(WHERE, (SHELL_SPEC, either), found).of("start_search")
+    assert given and all(arguments["searchType"] == "content" for arguments in given)
+
+
+def test_words_of_the_prompt_are_looked_for_as_text_and_never_as_symbols() -> None:
+    symbols = tool("find_symbol", "Find a symbol.", ("symbol",), symbol=TEXT)
+    references = tool("find_references", "Who uses a symbol.", ("symbol",), symbol=TEXT)
+    text = tool("search_text", "Search the text of files.", ("query",), query=TEXT)
+    tools = (SHELL_SPEC, symbols, references, text)
+    looked = look("Why would caching go wrong where anything is different?", tools, found)
+    assert not [call for call in looked.on_server if call != "search_text"]
+    asked = {arguments["query"] for arguments in looked.of("search_text")}
+    assert "caching" in asked and not asked & {"anything", "different"}
+    assert look(WHERE, tools, found).of("find_symbol")

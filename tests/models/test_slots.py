@@ -166,7 +166,7 @@ def test_the_command_s_limit_reaches_the_models(monkeypatch: pytest.MonkeyPatch)
     for words in (["run", "--api-jobs", "2"], ["run"]):
         with pytest.raises(SystemExit):
             main(words)
-    limits = [running.open_models(request).settings.slots.limit for request in asked]
+    limits = [running.open_models(request)[1].slots.limit for request in asked]
     assert limits == [2, None]
 
 

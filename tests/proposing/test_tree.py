@@ -299,3 +299,20 @@ def test_a_trait_under_an_attribute_that_may_implement_it_is_not_asked_about(
 ) -> None:
     shape = TRAITS["src/shape.rs"].replace("pub trait", "#[enum_dispatch]\npub trait")
     assert not trait_families(tree_of(tmp_path, {**TRAITS, "src/shape.rs": shape}))
+
+
+def test_a_class_whose_name_is_borne_twice_is_missed_through_no_class_between(
+    tmp_path: Path,
+) -> None:
+    method = "    def ring_up(self):\n        return 1\n"
+    files = {
+        "base.py": f"class Till:\n{method}",
+        "between.py": "from base import Till\n\n\nclass Between(Till):\n    pass\n",
+        "paper.py": f"from base import Till\n\n\nclass Paper(Till):\n{method}",
+        "coins.py": f"from base import Till\n\n\nclass Coins(Till):\n{method}",
+        "notes.py": f"from between import Between\n\n\nclass Notes(Between):\n{method}",
+    }
+    (family,) = families(tree_of(tmp_path / "a", files))
+    assert len(family.members) == 4
+    twice = {**files, "tests/test_notes.py": "class Notes:\n    pass\n"}
+    assert families(tree_of(tmp_path / "b", twice)) == []

@@ -66,7 +66,7 @@ def test_questions_about_one_repository_are_one_cluster() -> None:
 def test_twelve_groups_of_questions_speak_of_their_repository_and_no_other() -> None:
     report = report_of(run_of({"x": GAINS + GAINS}), repository=ONE)
     delta = arm(report, "x").delta
-    assert delta.says == "higher than shell on this repository"
+    assert delta.says == "higher than shell on flask"
     assert (delta.clusters, delta.cluster) == (14, "question")
     assert any("Anything about other repositories: 1 were" in one for one in report.not_concluded)
 
@@ -217,3 +217,13 @@ def test_cells_of_a_scenario_that_left_the_catalog_are_of_the_tree_they_saw() ->
     report = build_report(run_of({"x": GAINS}), {}, {}, gate=GATE)
     assert report.sampled.repositories == 1
     assert MODEL in report.models
+
+
+def test_trials_without_a_score_are_told_from_trials_that_one_arm_lacks() -> None:
+    why = "the rubric is unreviewed: it has criteria without facts"
+    both = [measured(cell("alpha", server), why) for server in ("shell", "codegraph")]
+    said = arm(report_of(loaded(both)), "codegraph").delta.says
+    assert said == f"not compared: no trial has a score in both arms ({why})"
+    apart = [measured(cell("alpha"), why), measured(cell("beta", "codegraph"), why)]
+    said = arm(report_of(loaded(apart)), "codegraph").delta.says
+    assert said == "not compared: no trial that both arms have"

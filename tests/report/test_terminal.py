@@ -264,7 +264,7 @@ def test_a_screen_without_an_answer_says_why_there_is_none() -> None:
     few = first(report_of(loaded(arms_of(["codegraph"], 2))))
     assert "too few to tell (2 of 6 repositories, or 2 of 12" in few
     offline = first(report_of(two_cells()))
-    assert "codegraph: not compared: no trial that both arms have." in offline
+    assert "codegraph: not compared: no trial has a score in both arms (no judge" in offline
 
 
 def used(calls: int, errors: int) -> Report:

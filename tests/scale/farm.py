@@ -28,10 +28,15 @@ class Kept:
     """A process that is started again, like a service."""
 
     def __init__(
-        self, words: Sequence[str], log: Path, environ: Mapping[str, str] | None = None
+        self,
+        words: Sequence[str],
+        log: Path,
+        environ: Mapping[str, str] | None = None,
+        before: Sequence[str] = (),
     ) -> None:
         """`words`: of `fairtrial`, or a whole command that begins with the interpreter."""
-        self._words = list(words) if words[0] == sys.executable else [*FAIRTRIAL, *words]
+        own = list(words) if words[0] == sys.executable else [*FAIRTRIAL, *words]
+        self._words = [*before, *own]
         self._environ = {**os.environ, "PYTHONPATH": str(ROOT), **(environ or {})}
         self._log = log
         self._over = threading.Event()
@@ -112,9 +117,7 @@ class Farm:
         self.workers.append(Kept(words, self.log, environ))
 
     def executor(self, lease_sec: float) -> DaskExecutor:
-        names = ("ca.pem", "cert.pem", "key.pem")
-        ca, cert, key = (self.tls / name for name in names)
-        cluster = partial(cluster_at, self.address, security_of((ca, cert, key)))
+        cluster = partial(cluster_at, self.address, security_of(self.tls))
         return DaskExecutor(
             cluster=cluster, comes_back=True, exchange=self.exchange, lease_sec=lease_sec
         )

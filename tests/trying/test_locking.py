@@ -14,7 +14,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for
+from runner.authoring.onboarding.installing import say_size
+from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for, sizes_in
 from runner.authoring.onboarding.server_source import PypiPackage
 from runner.sandbox.builder import BuilderEnv
 from runner.support.errors import EngineError
@@ -162,3 +163,34 @@ def test_a_package_that_none_of_the_pythons_runs_is_refused_in_uvs_words(
 )
 def test_a_projects_own_lower_bound_says_which_python_comes_first(wanted: str, first: str) -> None:
     assert pythons_for(wanted)[0] == first
+
+
+PYLOCK = """
+lock-version = "1.0"
+[[packages]]
+name = "torch"
+wheels = [{ url = "https://x/t-cp311.whl", size = 539136850 }]
+[[packages]]
+name = "pure"
+sdist = { url = "https://x/pure.tar.gz", size = 99 }
+wheels = [{ url = "https://x/a.whl", size = 10 }, { url = "https://x/b.whl", size = 12 }]
+[[packages]]
+name = "built"
+sdist = { url = "https://x/built.tar.gz", size = 7 }
+[[packages]]
+name = "untold"
+wheels = [{ url = "https://x/u.whl" }]
+"""
+
+
+def test_gigabytes_are_told_before_they_are_fetched_and_little_is_not() -> None:
+    sizes = sizes_in(PYLOCK)
+    assert sizes == {"torch": 539136850, "pure": 12, "built": 7, "untold": 0}
+    said: list[str] = []
+    say_size(sizes, said.append)
+    assert said == [
+        "  its packages are 0.5 GB to download, unless they are here "
+        "(torch 0.5, pure 0.0, built 0.0)"
+    ]
+    say_size({"torch": 400_000_000}, said.append)
+    assert len(said) == 1

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from runner.authoring.onboarding.installing import offline_variables
+from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.missing import with_missing
 from runner.authoring.onboarding.remedy_loop import at_version
 from runner.authoring.onboarding.repository_choice import files_lacked
 from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
+from runner.authoring.onboarding.start_attempt import StartAttempt
 
 TOOL = PypiPackage(name="acme-tool", version="")
 NODE = NpmPackage(name="@acme/tool", version="")
@@ -122,3 +124,34 @@ def test_a_library_that_would_ask_for_its_models_again_and_again_is_told_of_no_n
     assert offline_variables(tmp_path) == {}
     lock.write_text("mcp==1.2.0\nhuggingface-hub==1.0 \\\n    --hash=sha256:0\n")
     assert offline_variables(tmp_path) == {"HF_HUB_OFFLINE": "1"}
+
+
+ESM = (
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/server/node_modules/acme-mcp/dist/"
+    "Utils.js' imported from /opt/server/node_modules/acme-mcp/dist/index.js"
+)
+CJS = (
+    "Error: Cannot find module './Utils'\nRequire stack:\n"
+    "- /opt/server/node_modules/acme-mcp/dist/index.js"
+)
+
+
+@pytest.mark.parametrize("said", [ESM, CJS, "ModuleNotFoundError: No module named 'acme_mcp.Util'"])
+def test_a_file_of_its_own_that_is_not_there_is_no_fault_of_its_packages(said: str) -> None:
+    attempt = StartAttempt(launch=Launch(why="bare"), problem=said.splitlines()[0], said=said)
+    assert attempt.may_be_too_old, "a package may break so, too"
+    assert attempt.lacks_own_file("acme-mcp")
+    assert not attempt.lacks_own_file("other-mcp")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ESM.replace("node_modules/acme-mcp/dist/U", "node_modules/acme-mcp/node_modules/zod/U"),
+        CJS.replace("./Utils", "zod"),
+        "ModuleNotFoundError: No module named 'mcp.server.fastmcp'",
+    ],
+)
+def test_a_part_of_another_package_may_be_there_in_an_older_one(said: str) -> None:
+    attempt = StartAttempt(launch=Launch(why="bare"), problem=said.splitlines()[0], said=said)
+    assert not attempt.lacks_own_file("acme-mcp")

@@ -8,12 +8,23 @@ from pathlib import Path
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.authoring.onboarding.screen import screen
-from runner.records import OutcomeKind
+from runner.records import OutcomeKind, PypiSource, Step
 from runner.report.build_report import build_report
 from runner.report.records import Report
 from tests.helpers import CARD
-from tests.report.loaded import catalog, cell, loaded, measured, result
+from tests.report.loaded import (
+    GATE,
+    MODEL,
+    catalog,
+    cell,
+    loaded,
+    measured,
+    result,
+    scenario,
+    server,
+)
 
+STEPS = (Step(name="answer", prompt="Who calls it?"),)
 NAMED = CARD.model_copy(update={"name": "codegraph", "tools": ("find", "read", "pack")})
 
 
@@ -77,3 +88,33 @@ def test_the_screen_ends_in_the_next_command_and_says_that_it_screens_once() -> 
     assert "works in a run" in text
     assert "next: fairtrial try --model claude-ID npm:codegraph" in text
     assert text.count("SCREENING") == 1
+
+
+def keyed(model: str) -> Report:
+    one = PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
+    figures = {"shell": 0.5, "codegraph": 0.7}
+    cells = [
+        measured(cell(f"q{place}", name, model=model), f1)
+        for place in range(14)
+        for name, f1 in figures.items()
+    ]
+    asked = {
+        f"q{it}": scenario(f"q{it}", repository=one, asks="callers", steps=STEPS)
+        for it in range(14)
+    }
+    gate = GATE.model_copy(update={"judge": "exact", "rho": None})
+    return build_report(loaded(cells), asked, {"codegraph": server("codegraph")}, gate=gate)
+
+
+def test_with_keys_it_ends_in_what_a_text_search_and_the_server_find() -> None:
+    text = shown(keyed("offline"), use(4, 0, 0))
+    assert "codegraph on 14 questions about pypi:flask==3.1.2" in text
+    assert "a text search alone gets F1 0.500, and the same program with codegraph's tools" in text
+    assert "tools 0.700. No language model answered" in text
+
+
+def test_with_keys_and_a_model_it_ends_in_the_difference_and_its_interval() -> None:
+    text = shown(keyed(MODEL), use(4, 0, 0))
+    assert "F1 is 0.700, with the shell alone 0.500: 0.200 [+0.200, +0.200]" in text
+    assert "higher than shell on flask" in text
+    assert "RANKED by exact keys: no judge." in text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,8 @@ import pytest
 
 from runner.records import ServerSpec, parse_yaml
 from runner.sandbox.engine import LABEL
-from tests.checkout import SESSION, Checkout, git, make
+from tests.checkout import REFERENCE, RUBRIC, SESSION, Checkout, git, make, scenario
+from tests.helpers import PATIENCE_SEC
 
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# try {SESSION}\n"
 
@@ -58,6 +61,95 @@ def test_one_command_goes_from_a_server_to_a_screen_and_saves_what_it_found(
     assert spec.warm_up[0].call is not None
     assert spec.warm_up[0].call.tool == "index_project"
     assert spec.canaries[0].contains.startswith("app.py:")
+
+
+LEDGER = """\
+class LedgerBook:
+    def balance_of_account(self, account):
+        return sum(self.entries_of_account(account))
+
+    def entries_of_account(self, account):
+        return [entry for entry in self.entries if entry.account == account]
+"""
+
+
+def add_scenario(made: Checkout, name: str, file: str, text: str) -> None:
+    """A second repository with a question, as one that ships."""
+    upstream = made.root / name
+    upstream.mkdir()
+    git(upstream, "init", "-q", "-b", "main")
+    (upstream / file).write_text(text)
+    git(upstream, "add", "-A")
+    git(upstream, "commit", "-q", "-m", f"commit in {upstream}")
+    source = {
+        "kind": "git",
+        "url": f"file://{upstream}",
+        "commit": git(upstream, "rev-parse", "HEAD"),
+    }
+    folder = f"scenarios/core/{name}"
+    given = scenario("", "", id=name, repository=source, language="python")
+    made.write(f"{folder}/scenario.yaml", given)
+    made.write(f"{folder}/rubric.yaml", RUBRIC)
+    made.write(f"{folder}/reference/1.md", REFERENCE)
+
+
+def test_a_saved_server_has_a_proven_probe_for_each_repository_that_shows_one(
+    engine: docker.DockerClient, tmp_path: Path
+) -> None:
+    made = make(tmp_path / "checkout")
+    (made.root / "wanting.py").write_text(SERVER)
+    add_scenario(made, "ledger", "ledger.py", LEDGER)
+    add_scenario(made, "prose", "notes.md", "Nothing here is code.\n")
+    locked = made.fairtrial("lock")
+    assert locked.returncode == 0, locked.stderr
+    saved = tmp_path / "mine"
+    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
+    try:
+        done = made.fairtrial("try", *options, *command(made, "good"))
+        assert done.returncode == 0, done.stderr
+        assert "one health probe lets a run compare on one repository" in done.stderr
+        said = done.stderr.splitlines()
+        (reach,) = [number for number, line in enumerate(said) if "compares on 2 of 3" in line]
+        assert said[reach].endswith("ledger, small")
+        assert said[reach + 1].startswith("  left out: prose: no symbol is defined once")
+        assert said.index(next(it for it in said if it.startswith("saved"))) < reach
+    finally:
+        made.remove_images(engine)
+    (folder,) = (saved / "images/servers").iterdir()
+    spec = parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where="saved")
+    assert [canary.contains.split(":")[0] for canary in spec.canaries] == ["app.py", "ledger.py"]
+    assert len({canary.repository for canary in spec.canaries}) == 2
+
+
+def test_an_interrupted_try_is_begun_again_where_it_was(made: Checkout) -> None:
+    asked = ["try", "--scenario", "small", "--dry-run", *command(made, "flag")]
+    argv = made.argv(*asked)
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("3/6"):
+                process.send_signal(signal.SIGINT)
+        process.wait(PATIENCE_SEC)
+    assert process.returncode == 130
+    again = made.fairtrial(*asked)
+    assert again.returncode == 0, again.stderr
+    assert "going on from the last try with these words" in again.stderr
+    ways = [line for line in again.stderr.splitlines() if "did not start" in line]
+    assert not ways, "the way that works is known"
+    others = made.fairtrial(*asked[:-1], "argument")
+    assert "going on" not in others.stderr
+    assert others.returncode == 0, others.stderr
+
+
+def test_a_folder_that_it_may_write_can_be_said_beforehand(made: Checkout) -> None:
+    asked = ["try", "--scenario", "small", "--dry-run", "--private", "logs"]
+    done = made.fairtrial(*asked, *command(made, "own-node"))
+    assert done.returncode == 0, done.stderr
+    assert "a write was refused" not in done.stderr
+    for outside in ("/etc", "../x", "."):
+        refused = made.fairtrial("try", "--private", outside, *command(made, "good"))
+        assert refused.returncode == 1
+        assert "it is no folder in the repository" in refused.stderr
 
 
 def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_by_hand(

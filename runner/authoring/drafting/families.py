@@ -52,17 +52,18 @@ class Family:
 
 def families(tree: Tree) -> list[Family]:
     """Of middling size, in few words of their own; the ones spread over most files first."""
-    above = _bases(tree)
+    above = bases_of(tree)
+    below = _reversed(above)
     methods = _methods(tree)
     found = []
     for name, owners in methods.items():
         for base in owners:
-            under = [it for it in owners if it != base and base in _all_above(it, above)]
+            under = [it for it in owners if it != base and base in all_above(it, above)]
             whole = FEWEST <= len(under) + 1 <= MOST
             # Of a base's base that has the method too, this one's family is a part.
-            if not whole or _all_above(base, above) & owners.keys():
+            if not whole or all_above(base, above) & owners.keys():
                 continue
-            if not _may_lack(tree, {base, *under}, owners, name):
+            if not _may_lack(tree, {base, *all_above(base, below)}, owners, name):
                 found.append(_family(name, base, under, owners))
     return spread(found)
 
@@ -80,7 +81,7 @@ def _may_lack(tree: Tree, known: set[str], owners: Mapping[str, ClassMember], na
     for owner, member in owners.items():
         parsed = tree.code[member.path]
         same = [] if owner in known else parsed.outline.named(owner)
-        if any(known & set(_heads(parsed, it)) for it in same):
+        if any(known & set(heads(parsed, it)) for it in same):
             return True
     names = "|".join(map(re.escape, sorted(known)))
     nameless = re.compile(rf"(?:\bobject\s*:\s*|\bnew\s+)(?:{names})\b[^;{{}}]*\{{".encode())
@@ -88,6 +89,15 @@ def _may_lack(tree: Tree, known: set[str], owners: Mapping[str, ClassMember], na
         name.encode() in parsed.source and nameless.search(parsed.source)
         for _, parsed in _asked_about(tree)
     )
+
+
+def _reversed(above: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Class -> those whose heads name it."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for name, bases in above.items():
+        for base in bases:
+            below[base].add(name)
+    return dict(below)
 
 
 def _files(family: Family) -> int:
@@ -117,7 +127,7 @@ def _methods(tree: Tree) -> dict[str, dict[str, ClassMember]]:
     }
 
 
-def _bases(tree: Tree) -> dict[str, set[str]]:
+def bases_of(tree: Tree) -> dict[str, set[str]]:
     """Class that is defined once -> the classes of the tree that its head names."""
     classes: dict[str, list[tuple[Parsed, Definition]]] = defaultdict(list)
     for parsed in tree.code.values():
@@ -126,10 +136,10 @@ def _bases(tree: Tree) -> dict[str, set[str]]:
                 if parsed.kind(it) == "class":
                     classes[it.name].append((parsed, it))
     once = {name: some[0] for name, some in classes.items() if len(some) == 1}
-    return {name: set(_heads(*place)) & once.keys() - {name} for name, place in once.items()}
+    return {name: set(heads(*place)) & once.keys() - {name} for name, place in once.items()}
 
 
-def _heads(parsed: Parsed, definition: Definition) -> Iterator[str]:
+def heads(parsed: Parsed, definition: Definition) -> Iterator[str]:
     """The names of what a class extends or implements, those in type arguments left out."""
     head = _head(parsed, definition)
     if parsed.language == "python":
@@ -160,7 +170,7 @@ def _without(pattern: re.Pattern[str], text: str) -> str:
     return text
 
 
-def _all_above(name: str, above: Mapping[str, set[str]]) -> set[str]:
+def all_above(name: str, above: Mapping[str, set[str]]) -> set[str]:
     found: set[str] = set()
     waiting = list(above.get(name, ()))
     while waiting:

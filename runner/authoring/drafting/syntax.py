@@ -33,6 +33,9 @@ _MEMBERS = re.compile(
     r"attribute|member_(?:expression|access)|field_expression|selector_expression|navigation|"
     r"scoped_identifier|qualified_identifier|scope_resolution"
 )
+_PATHS = re.compile(_MEMBERS.pattern + r"|field_access|class_constant_access")
+"""With what no call is written as."""
+_KEYS = re.compile(r"parameter|keyword_argument|^pair|argument_name|^argument$|alias|label")
 _CALLS = frozenset(
     """
     call call_expression function_call function_call_expression member_call_expression
@@ -91,7 +94,7 @@ class Parsed:
 
     def kind(self, definition: Definition) -> DefinitionKind:
         """What is defined there."""
-        node = self._node(definition.at, definition.name)
+        node = self.node_at(definition.at, definition.name)
         above = node.parent if node else None
         for _ in range(_CLIMB):
             if above is None:
@@ -155,7 +158,7 @@ class Parsed:
         if definition is not None:
             kind = self.kind(definition)
             return NameUse(at, line, "import" if kind == "import" else "definition")
-        node = self._node(at, name)
+        node = self.node_at(at, name)
         if node is None or self.outline.is_broken(line, line):
             return NameUse(at, line, "other")
         if self._is_imported(node):
@@ -175,11 +178,34 @@ class Parsed:
         head = b"\n".join(self.source.split(b"\n")[function.header - 1 : function.line])
         return bool(_TEST_NAME.match(function.name) or _TEST_MARK.search(head))
 
-    def _node(self, at: int, name: str) -> tree_sitter.Node | None:
+    def node_at(self, at: int, name: str) -> tree_sitter.Node | None:
         if self.root is None:
             return None
         node = self.root.named_descendant_for_byte_range(at, at + len(name.encode()))
         return node if node and self._text(node) == name else None
+
+    def node_type(self, at: int, name: str) -> str:
+        """The grammar's word for a name at a byte; empty if it stands in no node of its own."""
+        node = self.node_at(at, name)
+        return node.type if node else ""
+
+    def receiver_of_value(self, at: int, name: str) -> str | None:
+        """What stands before a name that is read or set: `shop`, `Shop`; empty for a bare one.
+
+        None if it is no value: a keyword, a parameter, a key.
+        """
+        name_node = node = self.node_at(at, name)
+        if name_node is None or node is None:
+            return None
+        while node.parent and _PATHS.search(node.parent.type):
+            if node.parent.end_byte != name_node.end_byte:
+                break
+            node = node.parent
+        above = node.parent
+        if above is None or (node == name_node and _is_key(node, above)):
+            return None
+        before = self.source[node.start_byte : name_node.start_byte]
+        return before.decode("utf-8", "replace").strip().rstrip(".:?!->")
 
     def _text(self, node: tree_sitter.Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -213,6 +239,13 @@ class Parsed:
             fields = (above.child_by_field_name(field) for field in _RECEIVERS)
             before = "".join(self._text(it) for it in fields if it)
         return before.strip().rstrip(".:?!->")
+
+
+def _is_key(node: tree_sitter.Node, above: tree_sitter.Node) -> bool:
+    if not _KEYS.search(above.type):
+        return False
+    valued = above.child_by_field_name("value")
+    return valued != node and not (above.type == "argument" and above.named_child_count == 1)
 
 
 def _is_called(node: tree_sitter.Node, above: tree_sitter.Node) -> bool:

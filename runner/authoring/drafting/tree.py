@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -33,6 +34,11 @@ PROSE = re.compile(
     r"(?:^|/)(?:CHANGE|HISTORY|NEWS|README|LICEN|AUTHORS|CONTRIBUT)",
     re.I,
 )
+_BUILT = re.compile(r"(?:^|/)(?:dist|build|node_modules|esm|cjs|umd|bundles?|out)/|\.min\.[cm]?js$")
+_SCRIPT = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
+_TYPED = re.compile(r"(?<!\.d)\.[cm]?tsx?$")
+_FEWEST_SOURCES = 5
+"""Files: with fewer, what was built is all that there is to ask about."""
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
 _KIN = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
 """Languages that call each other by name."""
@@ -107,6 +113,17 @@ class Tree:
             elif not PROSE.search(path) and b"\0" not in source[:8000]:
                 self.texts[path] = source
 
+    def of_sources(self) -> Tree:
+        """The same without what was built from its sources; all of it, if little else is there."""
+        written = {path for path in self.code if not _BUILT.search(path)}
+        stems = {_SCRIPT.sub("", path) for path in written if _TYPED.search(path)}
+        kept = {path for path in written if not _is_twin(path, stems)}
+        if len(kept) < _FEWEST_SOURCES or len(kept) == len(self.code):
+            return self
+        tree = copy(self)
+        tree.code = {path: parsed for path, parsed in self.code.items() if path in kept}
+        return tree
+
     @property
     def language(self) -> str:
         """That most of the code outside of tests is in, by bytes."""
@@ -127,9 +144,17 @@ class Tree:
     @cached_property
     def holders(self) -> dict[str, list[str]]:
         """Name that is defined somewhere -> the code files that hold it as a word."""
+        return self._holders((path, it.source) for path, it in self.code.items())
+
+    @cached_property
+    def written(self) -> dict[str, list[str]]:
+        """Name that is defined somewhere -> files that are not read as code, and hold it."""
+        return self._holders(self.texts.items())
+
+    def _holders(self, sources: Iterable[tuple[str, bytes]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
-        for path, parsed in self.code.items():
-            for word in set(_WORD.findall(parsed.source)):
+        for path, source in sources:
+            for word in set(_WORD.findall(source)):
                 name = word.decode("utf-8", "replace")
                 if name in self.definitions:
                     found[name].append(path)
@@ -159,7 +184,7 @@ class Tree:
             declared=tuple(Spot(path=where, line=it.line) for where, it in declared),
             calls=calls.spots,
             doubtful_tests=calls.doubtful_tests,
-            written=tuple(self._written(name)),
+            written=tuple(self.written.get(name, ())),
         )
 
     def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
@@ -176,10 +201,6 @@ class Tree:
                 return found
         return _Calls(tuple(spots), doubtful)
 
-    def _written(self, name: str) -> Iterator[str]:
-        word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
-        return (path for path, source in self.texts.items() if word.search(source))
-
     def _calls(self, where: str, path: str, definition: Definition) -> list[Spot] | str:
         """The calls in one file; or why one of its places is doubtful."""
         parsed, home = self.code[where], self.code[path]
@@ -194,6 +215,14 @@ class Tree:
             if use.kind == "call":
                 spots.append(_spot(parsed, use))
         return spots
+
+
+def _is_twin(path: str, stems: set[str]) -> bool:
+    """`v4/core.js` and `v4/core.d.ts`, beside `src/v4/core.ts` or `v4/core.ts`."""
+    if _TYPED.search(path) or not _SCRIPT.search(path):
+        return False
+    stem = _SCRIPT.sub("", path)
+    return stem in stems or f"src/{stem}" in stems
 
 
 def _kin(parsed: Parsed) -> str:

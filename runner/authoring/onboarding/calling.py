@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary, find_canary
 from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO
+from runner.authoring.onboarding.targets import symbols_of
 from runner.authoring.onboarding.tool_roles import writers
 from runner.catalog.catalog import LoadedScenario, LoadedServer
 from runner.catalog.checkout import Checkout
-from runner.records import McpCall
+from runner.records import Canary, McpCall
 from runner.runs.prepare import install, lend, workspace
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.session import McpResult, ServerSession
@@ -55,6 +57,23 @@ class Stand:
                 return await session.call(tool, filled, timeout_sec=limit_sec)
 
         return asyncio.run(answered())
+
+    def find_probe(self) -> Canary | None:
+        """A health probe of this repository, looked for after the warm-up.
+
+        Raises ServerError if it does not start, or a tool of it ends it.
+        """
+        files = self.checkout.files(self.loaded)
+        symbols = symbols_of(files, self.loaded.scenario.language)
+        search = CanarySearch()
+
+        async def found() -> FoundCanary | None:
+            async with self._session() as session:
+                search.learn(session.answers)
+                return await find_canary(session, symbols, frozenset(files.paths()), search)
+
+        canary = asyncio.run(found())
+        return canary.as_canary(self.loaded.scenario.repository.label) if canary else None
 
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[ServerSession]:

@@ -54,6 +54,12 @@ def _hint_to_start(candidate: Candidate, attempt: StartAttempt) -> str:
             "its package starts an async function that nothing awaits, and so starts for nobody; "
             "`fairtrial try -- COMMAND` starts a file of your own that does"
         )
+    if attempt.lacks_own_file(candidate.installed.name):
+        return (
+            "a file of its own package is not there under that name, which no option brings: "
+            "Utils.js and utils.js are one file on macOS and Windows, and two on Linux; its "
+            "author can mend it, and another version may have it (NAME@VERSION)"
+        )
     hint = "give what it misses: --args '…', --env NAME=VALUE, --entry NAME"
     if attempt.lacks_native:
         hint = "a native part of it is missing, which no argument brings; --scripts NAMES may"

@@ -8,6 +8,7 @@ import time
 from runner.authoring.onboarding.copying import SUBSTITUTE, is_write_refused, started_on_copy
 from runner.authoring.onboarding.definition_files import write_definition
 from runner.authoring.onboarding.failing import no_canary, require_start
+from runner.authoring.onboarding.installing import Candidate
 from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.launching import is_of_ours, started_by
 from runner.authoring.onboarding.onboarding_state import OnboardedServer, OnboardingState
@@ -32,7 +33,7 @@ def find_out(steps: OnboardingState) -> OnboardedServer:
     Raises FairtrialError with what is missing and the option that gives it.
     """
     candidate = installed(steps)
-    start = mended(steps, started(steps, candidate))
+    start = mended(steps, _begun(steps, candidate))
     if _shows_nothing(steps, start.attempt):
         start = _elsewhere(steps, start)
     start, card = _proven_by_some_tool(steps, start)
@@ -45,6 +46,14 @@ def find_out(steps: OnboardingState) -> OnboardedServer:
         writing_tools=tuple(writers(start.attempt.tools)),
         wall_sec=time.monotonic() - steps.started,
     )
+
+
+def _begun(steps: OnboardingState, candidate: Candidate) -> Start:
+    """As the last try started it; in every way if that shows nothing any more."""
+    if steps.launch is None:
+        return started(steps, candidate)
+    start = started(steps, candidate, steps.launch)
+    return started(steps, candidate) if _shows_nothing(steps, start.attempt) else start
 
 
 def _proven_by_some_tool(steps: OnboardingState, start: Start) -> tuple[Start, ServerCard]:
@@ -152,8 +161,8 @@ def _say_the_rest(steps: OnboardingState, attempt: StartAttempt) -> None:
             steps.guess(f"told first: {told}", "--warm-up TOOL JSON")
         elif not is_of_ours(step):
             steps.guess(f"run first, as it says itself: {step.shell}", "--warm-up shell COMMAND")
-    if attempt.private:
-        steps.guess(f"its own folders: {', '.join(attempt.private)}", "private in server.yaml")
+    if attempt.private and attempt.private != steps.given.private:
+        steps.guess(f"its own folders: {', '.join(attempt.private)}", "--private FOLDER")
     if said_of_all(attempt.tools):
         said = "all its tools are said to write: their names decide"
         steps.guess(said, "--probe TOOL JSON TEXT")
@@ -174,8 +183,8 @@ def _proven(steps: OnboardingState) -> ServerCard:
             f"its health probe passes {card.canary_passes} times of {card.canary_tries}, "
             "then fails",
             where=steps.name,
-            hint="its answers change, or it needs a folder that it may write (`private` in "
-            "server.yaml); another call may hold: --probe TOOL JSON TEXT",
+            hint="its answers change, or it needs a folder that it may write (--private FOLDER); "
+            "another call may hold: --probe TOOL JSON TEXT",
         )
     if card.network_attempts:
         steps.say(f"  {card.network_attempts} network attempts were refused: a cell has no network")

@@ -35,6 +35,8 @@ from runner.servers.volume import ServerVolume, ensure_volume
 UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
 """Where a definition must have one, and none is known yet."""
 
+TOLD_BYTES = 500_000_000
+"""A download of more is told before it begins."""
 _HUB = re.compile(r"^huggingface[-_.]hub==", re.MULTILINE)
 
 
@@ -170,9 +172,20 @@ def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
     spec = draft(
         name, InstalledPackage(name=package, version=version, entries={}, python=python), files
     )
+    say_size(bench.locker.downloads(folder, python), bench.log)
     volume = bench.volume(spec, folder)
     installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
     return Candidate(folder=folder, installed=replace(installed, python=python), files=files)
+
+
+def say_size(bytes_of: Mapping[str, int], log: Log) -> None:
+    """Before gigabytes are fetched: with how many, and what most of them are."""
+    whole = sum(bytes_of.values())
+    if whole < TOLD_BYTES:
+        return
+    largest = sorted(bytes_of, key=lambda name: bytes_of[name], reverse=True)[:3]
+    parts = ", ".join(f"{name} {bytes_of[name] / 1e9:.1f}" for name in largest)
+    log(f"  its packages are {whole / 1e9:.1f} GB to download, unless they are here ({parts})")
 
 
 def offline_variables(folder: Path) -> dict[str, str]:

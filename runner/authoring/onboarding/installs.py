@@ -135,6 +135,9 @@ def as_of_its_release(steps: OnboardingState, start: Start) -> list[Change]:
     """The packages of that day: newer ones may have broken it."""
     asked, given = steps.asked, steps.given
     is_fit = start.attempt.may_be_too_old and not given.before
+    if start.attempt.lacks_own_file(start.candidate.installed.name):
+        # Of whichever day its packages are, the file is not there.
+        return []
     if not is_fit or not isinstance(asked, (NpmPackage, PypiPackage)):
         return []
     date = steps.bench.locker.released(asked, start.candidate.installed.version)

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ PYTHONS: tuple[Python, ...] = get_args(Python)
 """What the base image has, the one that servers get if they run on it first."""
 LOCK_LIMIT_SEC = 300
 _WANTS_PYTHON = re.compile(r"requested Python version .* does not satisfy|only supports? >=?3\.")
+_PLATFORM = "x86_64-manylinux_2_28"
 _FOLDER = "/tmp/lock"  # noqa: S108 - in a container of its own
 _NPM_SCRIPT = """
 mkdir {folder} && cd {folder} && cp /given.json package.json
@@ -95,6 +97,21 @@ class Locker:
         command = [str(find_uv(self.root)), "pip", "compile", "--quiet", "--no-config"]
         # Unless told which to use, uv fetches a Python of that version from the web.
         return [*command, "--python", sys.executable, "--python-version", python]
+
+    def downloads(self, folder: Path, python: Python) -> dict[str, int]:
+        """Package of PyPI's in the lock -> bytes, as far as its registry tells; empty if not."""
+        lock = folder / "requirements.txt"
+        if not lock.exists():
+            return {}
+        with tempfile.TemporaryDirectory() as scratch:
+            told = Path(scratch) / "pylock.toml"
+            command = [*self._compiler(python), "--no-deps", "--python-platform", _PLATFORM]
+            tools = HostTools(root=self.root, env=self.env, scratch=Path(scratch))
+            try:
+                tools.run([*command, str(lock), "-o", str(told)], "no sizes", hint="")
+                return sizes_in(told.read_text(encoding="utf-8"))
+            except (EngineError, OSError, ValueError):
+                return {}
 
     def lock_pypi(self, asked: PypiPackage, folder: Path, *, before: str = "") -> Python:
         """And what is brought for it. Raises EngineError with uv's words, or SourceError."""
@@ -246,6 +263,15 @@ class Locker:
         if len(files) != 1:
             raise SourceError("npm left no lock", hint="try again")
         return files[0]
+
+
+def sizes_in(pylock: str) -> dict[str, int]:
+    """Of each package its largest wheel, else its source. Raises ValueError if it is no lock."""
+    sizes = {}
+    for package in tomllib.loads(pylock).get("packages", ()):
+        wheels = [wheel.get("size", 0) for wheel in package.get("wheels", ())]
+        sizes[package["name"]] = max(wheels, default=package.get("sdist", {}).get("size", 0))
+    return sizes
 
 
 def pythons_for(wanted: str) -> Sequence[Python]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.authoring.onboarding.installing import Workbench
+from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.server_source import ServerSource
 from runner.catalog.catalog import LoadedScenario
 from runner.catalog.checkout import Checkout
@@ -30,6 +31,8 @@ class Overrides:
     warm_up: tuple[WarmUp, ...] = ()
     canary: tuple[McpCall, str] | None = None
     """A call, and what its answer must contain."""
+    private: tuple[str, ...] = ()
+    """Folders of the repository that it may write, as its own."""
     before: str = ""
     """A date: packages younger than that are not looked at."""
     http: str | None = None
@@ -69,6 +72,10 @@ class OnboardingState:
     chosen: bool = False
     """The scenario is a guess too."""
     started: float = field(default_factory=time.monotonic)
+    launch: Launch | None = None
+    """How the last try started it."""
+    keep: Callable[[Launch | None], None] = lambda _: None
+    """Writes what is known by now where the next try finds it."""
 
     @property
     def folder(self) -> Path:

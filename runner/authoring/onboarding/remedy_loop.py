@@ -44,8 +44,10 @@ def _first_kept(steps: OnboardingState, start: Start, changes: Iterable[Change])
         again = _with(steps, start, change)
         if again is not None and change.keeps(start.attempt, again.attempt):
             steps.guess(change.guess, change.option)
+            steps.keep(again.attempt.shown_by)
             return again
         steps.asked, steps.given = asked, given
+        steps.keep(start.attempt.shown_by)
         if change.asked is not None:
             # The folder must hold the locks of what is returned.
             installed(steps)

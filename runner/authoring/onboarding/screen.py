@@ -10,7 +10,7 @@ from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.report import tables
 from runner.report.grid import clean, listed
-from runner.report.records import ArmReport, Report
+from runner.report.records import ArmReport, Delta, Report
 
 WIDTH = 80
 NOTICES = 2
@@ -29,9 +29,10 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
     # Without a language model the first says it all: the judge ranks nobody either.
     most = NOTICES if report.language_model else 1
     # The mark says that it screens, on the line of the run.
-    notices = [it for it in report.notices if not it.startswith("SCREENING")]
+    notices = [it for it in report.notices if not it.startswith(("SCREENING", "UNRANKED"))]
     lines = [line for notice in notices[:most] for line in _wrapped(notice)]
-    lines.append(f"{report.mark}{tried.server} on {', '.join(report.scenarios)}")
+    tried_on = f"{tried.server} on {_asked(report)}"
+    lines += _wrapped(report.mark + " · ".join([tried_on, *report.agents]))
     lines += _wrapped(tables.answer(report))
     lines += ["", *_rows(report, use), ""]
     for arm in report.arms:
@@ -43,6 +44,13 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
             lines += _wrapped(f"{arm.label} is not as its users have it: {substitute}")
     lines += ["", *_wrapped(sentence(report, tried.server, use))]
     return "\n".join([*lines, f"next: {_next(report, tried.server, use, again)}", page])
+
+
+def _asked(report: Report) -> str:
+    if not report.keyed:
+        return ", ".join(report.scenarios)
+    repositories = dict.fromkeys(section.repository for section in report.sections)
+    return f"{len(report.scenarios)} questions about {', '.join(map(clean, repositories))}"
 
 
 def _ended(arm: ArmReport) -> str:
@@ -96,7 +104,8 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _rows(report: Report, use: ServerUse) -> Iterator[str]:
-    yield f"{'arm':{_LABEL}} fairness  true cites  tokens   sec  calls  errors"
+    score = "F1" if report.keyed else "fairness"
+    yield f"{'arm':{_LABEL}} {score:>8}  true cites  tokens   sec  calls  errors"
     alone = sum(arm.adoption is not None for arm in report.arms) == 1
     for arm in report.arms:
         # `use` is of all of the server's arms, and knows the errors that were not marked as such.
@@ -104,11 +113,16 @@ def _rows(report: Report, use: ServerUse) -> Iterator[str]:
         parts = arm.grounding
         cites = f"{parts.grounded}/{parts.total}"
         row = (
-            f"{arm.label[:_LABEL]:{_LABEL}} {_number(arm.fairness.score.value, 3):>8}  "
+            f"{arm.label[:_LABEL]:{_LABEL}} {_number(_score(report, arm), 3):>8}  "
             f"{cites:>10}  {_count(_tokens(arm)):>6} {_number(arm.costs.agent_sec, 1):>5}  "
             f"{calls:>5}  {errors:>6}"
         )
         yield row.rstrip()
+
+
+def _score(report: Report, arm: ArmReport) -> float | None:
+    """F1 where every question has a key, else fairness."""
+    return (arm.fairness.parts["llm_quality"] if report.keyed else arm.fairness.score).value
 
 
 def _number(value: float | None, places: int) -> str:
@@ -158,18 +172,12 @@ def sentence(report: Report, server: str, use: ServerUse) -> str:
     if arm is None or shell is None or arm.fairness.score.value is None:
         why = arm.fairness.score.reasons if arm else ()
         return f"{server} has no score: {'; '.join(why) or 'no cell of it was measured'}."
+    if unused := _unused(report, server, use):
+        return unused
+    if report.keyed:
+        return _of_keys(report, arm, shell)
     calls, errors = use.calls, use.errors
     short = [kind for kind in arm.tally.outcomes if kind != "answered"]
-    if calls and calls == errors:
-        return (
-            f"Every one of {calls} calls of {server}'s tools was answered with an error, so these "
-            "figures say nothing of it: `fairtrial server tools` and `server call` show why."
-        )
-    if not calls:
-        return (
-            f"The tools of {server} were never called, so these figures say nothing of it"
-            f"{'' if report.language_model else ': --model NAME asks one that may call them'}."
-        )
     told = f"With {server} the answers score {arm.fairness.score.value:.3f}, with the shell alone "
     told += _number(shell.fairness.score.value, 3)
     if arm.costs.tokens_vs_shell is not None:
@@ -187,3 +195,41 @@ def sentence(report: Report, server: str, use: ServerUse) -> str:
     elif report.trials < TRIALS:
         told += ". One look ranks nobody: --trials 3 or more tells chance from difference"
     return f"{told}."
+
+
+def _unused(report: Report, server: str, use: ServerUse) -> str:
+    """Why the figures say nothing of the server; empty if they do."""
+    if use.calls and use.calls == use.errors:
+        return (
+            f"Every one of {use.calls} calls of {server}'s tools was answered with an error, so "
+            "these figures say nothing of it: `fairtrial server tools` and `server call` show why."
+        )
+    if not use.calls:
+        return (
+            f"The tools of {server} were never called, so these figures say nothing of it"
+            f"{'' if report.language_model else ': --model NAME asks one that may call them'}."
+        )
+    return ""
+
+
+def _of_keys(report: Report, arm: ArmReport, shell: ArmReport) -> str:
+    """What the keys say: of a program what its search finds, of a model the difference."""
+    with_server, alone = _number(_score(report, arm), 3), _number(_score(report, shell), 3)
+    where, delta = _asked(report), arm.delta
+    if not report.language_model:
+        return (
+            f"Of the places that {where} ask for, a text search alone gets F1 {alone}, and the "
+            f"same program with {arm.server}'s tools {with_server}. No language model answered, "
+            "so this says what the tools find, not whether they help one: --model NAME asks one."
+        )
+    told = f"With {arm.server} F1 is {with_server}, with the shell alone {alone}: "
+    told += f"{_number(delta.value, 3)}{_reach(delta)}, {delta.says}. {report.ranked_by}"
+    if arm.costs.tokens_vs_shell is not None:
+        told += f" It took {arm.costs.tokens_vs_shell:.2f} times the tokens."
+    return told
+
+
+def _reach(delta: Delta) -> str:
+    if delta.low is None or delta.high is None:
+        return ""
+    return f" [{delta.low:+.3f}, {delta.high:+.3f}]"

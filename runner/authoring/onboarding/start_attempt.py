@@ -22,6 +22,9 @@ _BROKEN = re.compile(
     # Its own words for an import that failed, whatever that was.
     rf"|{IS_REQUIRED}\b"
 )
+_NODE_FILE = re.compile(r"Cannot find module '(?P<path>\.{0,2}/[^'\n]+)'")
+_ASKED_BY = re.compile(r"(?:Require stack:\s+- |imported from )(?P<path>/\S+)")
+_PYTHON_PART = re.compile(r"No module named '(?P<package>\w+)\.[\w.]+'")
 BREAKS_PROTOCOL = "the server broke the protocol"
 _FAILS_INSIDE = re.compile(r"\b(?:TypeError|NameError|Pydantic\w*Error): ")
 """What a newer pydantic says of models that an older one took; or one that misses an argument."""
@@ -64,6 +67,11 @@ class StartAttempt:
     """It waits at a port, and says so; over stdin nobody would ever answer."""
 
     @property
+    def shown_by(self) -> Launch | None:
+        """How it was started; None if it showed nothing so."""
+        return self.launch if self.canary is not None else None
+
+    @property
     def is_broken(self) -> bool:
         """No argument helps a program whose own modules do not load."""
         return not self.started and bool(_BROKEN.search(self.problem))
@@ -79,6 +87,22 @@ class StartAttempt:
         is_unstarted = not self.started and is_python and _FAILS_INSIDE.search(self.problem)
         is_broken = self.is_broken or self.breaks_when_asked or self.is_garbled
         return is_broken or bool(is_unstarted)
+
+    def lacks_own_file(self, package: str) -> bool:
+        """A file of the package's own is not there: no other package would bring it.
+
+        `import "./Utils.js"` of a `utils.js` works where letters' case does not count.
+        """
+        said = f"{self.problem}\n{self.said}"
+        part = _PYTHON_PART.search(said)
+        if part is not None:
+            return part["package"].lower() == re.sub(r"[-.]", "_", package).lower()
+        file, by = _NODE_FILE.search(said), _ASKED_BY.search(said)
+        if self.started or file is None:
+            return False
+        places = [file["path"]] if file["path"].startswith("/") else [by["path"] if by else ""]
+        own = re.compile(rf"/node_modules/{re.escape(package)}/(?!(?:.*/)?node_modules/)")
+        return any(map(own.search, places))
 
     @property
     def breaks_when_asked(self) -> bool:

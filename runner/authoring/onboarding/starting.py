@@ -9,10 +9,12 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from runner.authoring.drafting.command import DraftRequest, new_scenarios
+from runner.authoring.exact.own_questions import OwnQuestions, make_questions
+from runner.authoring.onboarding.learnt import Memory, key_of
 from runner.authoring.onboarding.onboarding_state import (
     DEFAULT_SCENARIO,
     AskPerson,
@@ -34,13 +36,16 @@ from runner.catalog.project import write_project_lock
 from runner.records import McpCall, WarmUp, digest_of
 from runner.repositories.local_labels import LOCAL_FILE
 from runner.runs.prepare import install
+from runner.sandbox.cell_layout import WORKSPACE
 from runner.support.errors import FairtrialError
 from runner.support.file_lock import lock_or_refuse
 
 SHELL = "shell"
 """`--warm-up shell COMMAND` runs a command; with an object behind it, it is a tool's name."""
-QUESTIONS = 4
-"""Of a repository of the person's own."""
+STEPS = 4
+"""Of a repository of the person's own about which nothing can be asked that has a key."""
+QUESTIONS = 20
+"""With a key, that a try asks: a screen's worth of minutes."""
 
 if TYPE_CHECKING:
     from runner.catalog.checkout import Checkout
@@ -58,6 +63,8 @@ class About:
     """None for HEAD."""
     dirty: bool = False
     """Take the files of a folder as they are."""
+    questions: int = QUESTIONS
+    """With a key, that are made of `repo`."""
 
 
 @contextmanager
@@ -86,6 +93,9 @@ def opened(
             )
             if not about.scenarios and not about.repo:
                 steps.choose(steps.loaded)
+            memory = Memory(steps=steps, key=key_of(asked, given, vars(about)))
+            memory.recall()
+            steps.keep = memory.keep
             yield steps
         finally:
             own.close_files()
@@ -129,7 +139,7 @@ def _scenario(about: About, checkout: Checkout, project: Path) -> str:
         hint = "one is enough to begin with; --save it, then `fairtrial run` with many"
         raise FairtrialError("a try has one scenario", where="--scenario, --repo", hint=hint)
     if about.repo:
-        return _proposed(about, checkout, project)
+        return _with_keys(about, checkout, project) or _proposed(about, checkout, project)
     name = about.scenarios[0] if about.scenarios else DEFAULT_SCENARIO
     loaded = checkout.scenario(name)
     if checkout.project is not None and checkout.is_own(loaded.folder):
@@ -145,11 +155,31 @@ def _copied(folder: Path, source: Path, project: Path) -> None:
             shutil.copy(source / name, project / name)
 
 
+def _with_keys(about: About, checkout: Checkout, project: Path) -> str:
+    """The first of the questions whose whole answer is proven; empty if there are none."""
+    asked = OwnQuestions(
+        repo=about.repo, count=about.questions, commit=about.commit, dirty=about.dirty
+    )
+    try:
+        names = make_questions(asked, project, checkout.state, checkout.environ, checkout.log)
+    except FairtrialError as error:
+        checkout.log(f"  {error.what}")
+        return ""
+    return names[0]
+
+
+def questions_of(checkout: Checkout, scenario: str) -> tuple[str, ...]:
+    """What a try asks: questions with a key about the scenario's repository, else the scenario."""
+    loaded = checkout.scenario(scenario)
+    found = checkout.questions_about(loaded.scenario.repository.label)
+    if loaded.question is None:
+        found = sorted(found, key=digest_of)[:QUESTIONS]
+    return tuple(found) or (scenario,)
+
+
 def _proposed(about: About, checkout: Checkout, project: Path) -> str:
     """Questions about a repository whose answers can be proven, and that nobody has read."""
-    wanted = DraftRequest(
-        repo=about.repo, commit=about.commit, dirty=about.dirty, questions=QUESTIONS
-    )
+    wanted = DraftRequest(repo=about.repo, commit=about.commit, dirty=about.dirty, questions=STEPS)
     checkout.log("proposing questions whose answers can be proven")
     (made,) = new_scenarios(wanted, project, checkout.state, checkout.environ, checkout.log)
     return made.id
@@ -168,6 +198,8 @@ class OverridesAsWritten:
     """A tool, and its arguments as JSON."""
     canary: tuple[str, str, str] | None = None
     """A tool, its arguments as JSON, and a text its answer must contain."""
+    private: tuple[str, ...] = ()
+    """Folders in the repository."""
     before: str = ""
     http: str | None = None
     """`PORT[/PATH]`, empty for the port that it opens; None to have it guessed."""
@@ -185,6 +217,7 @@ def given(said: OverridesAsWritten) -> Overrides:
         entry=said.entry,
         warm_up=tuple(_step(tool, arguments) for tool, arguments in said.warm_up),
         canary=canary,
+        private=tuple(map(_folder, said.private)),
         before=said.before,
         http=_port(said.http),
     )
@@ -215,6 +248,17 @@ def _object(text: str, where: str) -> dict[str, Any]:
     return value
 
 
+def _folder(text: str) -> str:
+    """As server.yaml has it. Raises FairtrialError for what lies elsewhere."""
+    place = PurePosixPath(text.removeprefix(f"{WORKSPACE}/"))
+    if place.is_absolute() or ".." in place.parts or not place.parts:
+        hint = "a folder of the repository's, such as .index"
+        raise FairtrialError(
+            "it is no folder in the repository", where=f"--private {text}", hint=hint
+        )
+    return str(place)
+
+
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
@@ -222,12 +266,18 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
-def run_name(checkout: Checkout, tried: OnboardedServer, models: Sequence[str], trials: int) -> str:
+def run_name(
+    checkout: Checkout,
+    tried: OnboardedServer,
+    questions: Sequence[str],
+    models: Sequence[str],
+    trials: int,
+) -> str:
     """Of the same server and questions the same, so that a killed run goes on.
 
     Installed by a newer version of ours, it is another: its cells would be refused.
     """
     loaded = checkout.server(tried.server)
     volume = install(checkout, loaded).volume or ""
-    inputs = [loaded.digest, volume, tried.scenario, *models, trials]
+    inputs = [loaded.digest, volume, *questions, *models, trials]
     return f"{tried.server[:48]}-{digest_of(inputs)[:8]}"

@@ -66,6 +66,7 @@ def started(
             **_offline(steps, candidate),
             **given.env,
         },
+        "private": given.private,
         "warm_up": (*candidate.supplies.values(), *_as_given(given, spec)),
         "initialize_timeout_sec": 90,
         "notes": notes_on(getattr(steps.asked, "scripts", ())),
@@ -93,7 +94,9 @@ def started(
     canary = given_canary(steps)
     fixed = given.args is not None or only is not None
     search = find_way(ground, spec, ways, fixed=fixed, canary=canary)
-    return Start(candidate=candidate, spec=spec, attempt=asyncio.run(search))
+    attempt = asyncio.run(search)
+    steps.keep(attempt.shown_by)
+    return Start(candidate=candidate, spec=spec, attempt=attempt)
 
 
 def _offline(steps: OnboardingState, candidate: Candidate) -> dict[str, str]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from runner.agents import system_prompt
-from runner.agents.models import open_model
-from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell
+from runner.agents.models import kind_and_argument, open_model
+from runner.agents.packaged import PACKAGED
+from runner.agents.packaged.packaged_agent import program_settings
+from runner.benchmarks.scenarios.scenario_cell import run_scenario_cell, told
 from runner.benchmarks.scenarios.scenario_evidence import ScenarioEvidence
 from runner.benchmarks.without_scorecard import spending_input
 from runner.catalog.catalog import can_be_measured, questions_digest
@@ -61,7 +62,10 @@ class ScenarioBenchmark(ScenarioEvidence):
 
 
 def _is_planned(prepared: PreparedRun, scenario: str, server: str) -> bool:
-    """False too for a shell that would stand alone, though servers were asked for."""
+    """False too for a shell that would stand alone, though servers were asked for.
+
+    And for an arm without tools: beside nobody it says nothing.
+    """
     others = [name for name, arm in prepared.arms.items() if arm.spec is not None]
     if prepared.arms[server].spec is None and others:
         # It would be compared with nobody, and its cell would be paid for.
@@ -80,9 +84,13 @@ def _inputs(
     ground = prepared.scenarios[scenario]
     arm = prepared.arms[server]
     moved = {"moved_lines": str(arm.moved_lines)} if arm.moved_lines else {}
+    program = {}
+    if prepared.program is not None:
+        settings = program_settings(PACKAGED[prepared.agent], kind_and_argument(model)[1])
+        program = {"program": digest_of([prepared.program.content, settings])}
     return {
         "scenario": questions_digest(ground.scenario),
-        "system_prompt": digest_of(system_prompt(prepared.agent)),
+        "system_prompt": digest_of(told(prepared)),
         "server": arm.digest,
         "base_image": ground.base_image,
         "commit": ground.pin.commit,
@@ -92,4 +100,5 @@ def _inputs(
         "harness": prepared.harness,
         "agent": prepared.agent,
         **moved,
+        **program,
     } | spending_input(prepared, model)

@@ -9,17 +9,25 @@ from typing import TYPE_CHECKING
 
 from runner.agents import AGENTS, system_prompt
 from runner.agents.models import cache_and_jobs, kind_name, open_model
+from runner.agents.models.remote import RemoteModel
+from runner.agents.packaged import PACKAGED
+from runner.agents.packaged.packaged_agent import program_settings
+from runner.agents.packaged.packaged_conversation import PackagedConversation
+from runner.agents.packaged.treatment import SeenProgram
+from runner.agents.prompt import SYSTEM
 from runner.agents.tools import MountedServer, Toolbox
 from runner.protocols import Model, OfCells
 from runner.records import (
     ArmServer,
     Fingerprint,
     Outcome,
+    ProgramFingerprint,
     Scenario,
     ServerSpec,
     ToolListing,
     digest_of,
 )
+from runner.sandbox.cell_layout import AGENT_INSTALL
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
@@ -29,8 +37,9 @@ from runner.servers.examine import canary_limit_sec, open_server, require_canary
 from runner.support.errors import SandboxError
 
 if TYPE_CHECKING:
+    from runner.agents.packaged.program import PreparedProgram
     from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedArm
+    from runner.runs.run_inputs import PreparedArm, PreparedRun
 
 SLACK_SEC = 3600
 """For API back-off and a busy machine.
@@ -61,14 +70,24 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
                 await model.close()
 
 
+def told(prepared: PreparedRun) -> str:
+    """The system prompt of every cell of a run, whatever its arm."""
+    if prepared.program is not None:
+        # It has a shell, and limits, of its own.
+        return SYSTEM
+    return system_prompt(prepared.agent, prepared.limits, prepared.models.output_tokens)
+
+
 def _container_spec(attempt: Attempt) -> ContainerSpec:
     server = attempt.arm.spec
+    program = attempt.prepared.program
     return ContainerSpec(
         image=attempt.scenario.image,
         limits=attempt.prepared.limits,
         deadline_sec=deadline_sec(attempt.scenario.scenario, server),
         labels={"fairtrial.run": attempt.run_label, "fairtrial.cell": attempt.cell.id},
         server_volume=attempt.arm.volume,
+        volumes={AGENT_INSTALL: program.volume} if program else {},
         private=private_in_cell(server),
     )
 
@@ -112,7 +131,8 @@ async def _mounted_server(
 async def _wait_until_ready(attempt: Attempt, session: ServerSession, spec: ServerSpec) -> None:
     started = time.monotonic()
     try:
-        await require_canary(session, spec, attempt.scenario.scenario.repository.label)
+        scenario = attempt.scenario.scenario
+        await require_canary(session, spec, scenario.repository.label, scenario.known)
     finally:
         attempt.measured.canary_sec = time.monotonic() - started
 
@@ -131,16 +151,59 @@ async def _converse(
     attempt.log("the agent works")
     if attempt.arm.moved_lines:
         attempt.note(f"the model is shown {ArmServer.of(attempt.arm.name).describe()}")
-    toolbox = Toolbox(container, attempt.prepared.limits, _mounted(attempt.arm, session))
+    mounted = _mounted(attempt.arm, session)
+    if attempt.prepared.program is not None:
+        return await _packaged(attempt, attempt.prepared.program, model, container, mounted).run()
+    limits, has_shell = attempt.prepared.limits, attempt.arm.has_tools
     agent = AGENTS[attempt.prepared.agent](
         model=model,
         scenario=attempt.scenario.scenario,
-        toolbox=toolbox,
+        toolbox=Toolbox(container, limits, mounted, has_shell=has_shell),
         record=attempt.writer.write,
         totals=attempt.measured.totals,
+        system=told(attempt.prepared),
         instructions=_instructions(attempt.arm.shown_name, session),
     )
     return await agent.run()
+
+
+def _packaged(
+    attempt: Attempt,
+    program: PreparedProgram,
+    model: Model,
+    container: Container,
+    mounted: MountedServer | None,
+) -> PackagedConversation:
+    assert isinstance(model, RemoteModel)  # noqa: S101 - `require_fitting` came before
+    agent, measured = PACKAGED[attempt.prepared.agent], attempt.measured
+
+    def seen(by_provider: SeenProgram) -> None:
+        fingerprint = ProgramFingerprint(
+            title=program.title,
+            version=program.version,
+            package=program.content,
+            settings=program_settings(agent, model.model),
+            system=by_provider.system,
+            tools=by_provider.tools,
+            schemas=by_provider.schemas,
+        )
+        if measured.fingerprint is not None:
+            measured.fingerprint = measured.fingerprint.model_copy(update={"program": fingerprint})
+
+    return PackagedConversation(
+        agent=agent,
+        title=program.title,
+        program=program.command,
+        model=model,
+        scenario=attempt.scenario.scenario,
+        container=container,
+        mounted=mounted,
+        run_servers=[arm.shown_name for arm in attempt.prepared.arms.values() if arm.spec],
+        record=attempt.writer.write,
+        seen=seen,
+        totals=measured.totals,
+        folder=attempt.folder,
+    )
 
 
 def _mounted(arm: PreparedArm, session: ServerSession | None) -> MountedServer | None:
@@ -185,7 +248,7 @@ def _fingerprint(
         workspace_image=scenario.image,
         commit=scenario.pin.commit,
         tree=scenario.pin.tree,
-        prompts=digest_of([system_prompt(prepared.agent), *prompts]),
+        prompts=digest_of([told(prepared), *prompts]),
         limits=digest_of(prepared.limits),
         container=settings_digest(spec),
         engine=prepared.engine_version,

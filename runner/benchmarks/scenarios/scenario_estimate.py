@@ -17,6 +17,8 @@ from runner.agents.models import is_language_model, kind_name
 from runner.agents.spending import Spending
 from runner.benchmarks.estimate import Amounts, Estimate, ModelEstimate
 from runner.benchmarks.scenarios.scenario_power import (
+    ASSUMED,
+    ASSUMED_IN_F1,
     Differences,
     PlannedRun,
     Power,
@@ -24,10 +26,21 @@ from runner.benchmarks.scenarios.scenario_power import (
     spread_of,
 )
 from runner.catalog.catalog import SHELL, Catalog, can_be_measured, pick
-from runner.records import Budget, Count, Effort, Price, Scenario, is_candidate, server_of
+from runner.records import (
+    DEFAULT_AGENT,
+    Budget,
+    Count,
+    Effort,
+    Price,
+    Scenario,
+    ServerSpec,
+    is_candidate,
+    server_of,
+)
+from runner.records.arms import NO_TOOLS_ARM
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report.clusters import Clusters, Topic, topics_of
-from runner.report.figures import values, whole_fairness
+from runner.report.figures import key_f1, values, whole_fairness
 from runner.scoring import statistics
 from runner.support.errors import FairtrialError
 
@@ -66,6 +79,10 @@ class EstimateRequest:
     trials: int
     jobs: int
     spending: Spending
+    agent: str = DEFAULT_AGENT
+    """A name in AGENTS or PACKAGED: another agent's cells say nothing of its."""
+    program: str = ""
+    """Of an agent in PACKAGED, its title and version."""
     detect: float = DETECT
     """A difference in fairness; the estimate says what finding it would take."""
 
@@ -84,10 +101,14 @@ class PlannedPairs:
         """Server -> its scenarios."""
         found: dict[str, list[str]] = {}
         for server, (name, scenario) in product(self.servers, self.scenarios.items()):
-            spec = pick(self.catalog.servers, server_of(server), "server").spec
-            if can_be_measured(spec, scenario):
+            if can_be_measured(self._spec(server), scenario):
                 found.setdefault(server, []).append(name)
         return found
+
+    def _spec(self, arm: str) -> ServerSpec | None:
+        if arm == NO_TOOLS_ARM:
+            return None
+        return pick(self.catalog.servers, server_of(arm), "server").spec
 
     @property
     def compared(self) -> dict[str, Scenario]:
@@ -128,7 +149,7 @@ def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> 
         blocks=blocks,
         models=models,
         prices_date=asked.spending.prices_date,
-        notes=tuple(pairs.left_out()),
+        notes=(*_notes_on(asked), *pairs.left_out()),
         power=_power(asked, pairs, models, earlier, topics_of(_scenarios(catalog))),
     )
 
@@ -158,8 +179,19 @@ def _power(
         usd=_usd(asked, models),
         usd_is_likely=all(model.likely for model in models),
     )
-    arms = [arm for run in earlier for it in asked.models for arm in _differences(run, it, topics)]
-    return power_of(planned, spread_of(arms), asked.detect)
+    by_keys = planned.clusters.by_keys
+    arms: list[Differences] = []
+    for run, model in product(earlier, asked.models):
+        if _is_by_keys(run, topics) == by_keys:
+            arms += _differences(run, model, asked.agent, topics)
+    spread = spread_of(arms, ASSUMED_IN_F1 if by_keys else ASSUMED)
+    return power_of(planned, spread, asked.detect)
+
+
+def _is_by_keys(run: LoadedRun, topics: Mapping[str, Topic]) -> bool:
+    """F1 varies otherwise than fairness does."""
+    known = [topics.get(cell.cell.scenario) for cell in run.cells]
+    return all(topic is not None and topic.asks is not None for topic in known)
 
 
 def _usd(asked: EstimateRequest, models: Sequence[ModelEstimate]) -> float | None:
@@ -180,7 +212,7 @@ def _of_model(
     price = asked.spending.priced.get(model)
     known: list[LoadedCell] = []
     for run in earlier:
-        known += [cell for cell in run.cells if _is_of(cell, model)]
+        known += [cell for cell in run.cells if _is_of(cell, model, asked.agent)]
     likely = None
     if known:
         likely = _likely_amounts(known, price, len(budgets), asked.jobs)
@@ -193,7 +225,18 @@ def _of_model(
     )
 
 
-def _is_of(cell: LoadedCell, model: str) -> bool:
+def _notes_on(asked: EstimateRequest) -> Iterator[str]:
+    if asked.program:
+        yield (
+            f"{asked.program} runs in each cell, with its own prompt and tools; npm fetches it "
+            "if this machine has not got it yet"
+        )
+
+
+def _is_of(cell: LoadedCell, model: str, agent: str) -> bool:
+    fingerprint = cell.result.fingerprint if cell.result else None
+    if fingerprint is not None and fingerprint.agent != agent:
+        return False
     return cell.cell.model == model and cell.measured and cell.scorecard is not None
 
 
@@ -269,16 +312,19 @@ def _with_scorecards(store: RunStore) -> LoadedRun:
     return replace(run, cells=tuple(cells))
 
 
-def _differences(run: LoadedRun, model: str, topics: Mapping[str, Topic]) -> Iterator[Differences]:
+def _differences(
+    run: LoadedRun, model: str, agent: str, topics: Mapping[str, Topic]
+) -> Iterator[Differences]:
     """Of each arm, from the shell's."""
     if not is_language_model(kind_name(model)):
         return
-    cells = [cell for cell in run.cells if _is_of(cell, model)]
+    cells = [cell for cell in run.cells if _is_of(cell, model, agent)]
+    score_of = key_f1 if _is_by_keys(run, topics) else whole_fairness
     repositories = {cell.cell.scenario: _repository(cell, topics) for cell in cells}
     fairness = {}
     for arm in dict.fromkeys(cell.cell.server for cell in cells):
         own = [cell for cell in cells if cell.cell.server == arm]
-        fairness[arm] = values(own, whole_fairness)
+        fairness[arm] = values(own, score_of)
     shell = fairness.pop(SHELL, {})
     for figures in fairness.values():
         found: dict[tuple[str, str], list[float]] = {}

@@ -25,6 +25,8 @@ Differences = Mapping[tuple[str, str], Sequence[float]]
 
 ASSUMED = VarianceSplit(repository=0.0025, scenario=0.0025, trial=0.005)
 """Where no earlier run shows it: 0.10 in all, half of it between trials."""
+ASSUMED_IN_F1 = VarianceSplit(repository=0.01, scenario=0.08, trial=0.04)
+"""The same of F1 over a question's places, which is often 0 or 1: 0.36 in all."""
 ASSUMED_RANGE = (0.5, 1.5)
 FEWEST_CLUSTERS = 3
 """Repositories (or scenarios, of one repository) that a spread is read from."""
@@ -110,10 +112,15 @@ class Power(Record):
     spread: SpreadEstimate
     detect: float
     servers: tuple[ServerPower, ...]
+    figure: Literal["fairness", "F1"] = "fairness"
+    where: str = " on these repositories"
+    """How far a sentence would hold, where groups of questions are compared."""
 
     def lines(self) -> Iterator[str]:
         compared = f"{self.comparisons} comparison" + "s" * (self.comparisons > 1)
-        yield f"differences in fairness that it would find 4 times in 5, at 5 % over {compared}:"
+        yield (
+            f"differences in {self.figure} that it would find 4 times in 5, at 5 % over {compared}:"
+        )
         if self.missing:
             yield (
                 "  none between servers across repositories: the run has "
@@ -135,7 +142,7 @@ class Power(Record):
     def _found(self, server: ServerPower) -> str:
         clusters, where = f"{server.clusters} repositories", ""
         if self.cluster == "question":
-            clusters, where = f"{server.clusters} groups of questions", " on these repositories"
+            clusters, where = f"{server.clusters} groups of questions", self.where
         if server.low is None:
             return f"none{where}: of {clusters}, {self.least} are the least"
         return f"{server.low:.3f} to {server.high:.3f}{where}, from {clusters}"
@@ -167,12 +174,14 @@ class DifferenceSpread:
         )
 
 
-def spread_of(earlier: Iterable[Differences]) -> DifferenceSpread:
+def spread_of(
+    earlier: Iterable[Differences], otherwise: VarianceSplit = ASSUMED
+) -> DifferenceSpread:
     """`earlier`: of each arm of each run. Arms share scenarios: they count as one sample."""
     low, high = ASSUMED_RANGE
-    assumed = DifferenceSpread(
-        split=ASSUMED, low=low, high=high, basis="assumed, half of it between trials"
-    )
+    of_f1 = "assumed of F1, a third of it between trials"
+    basis = "assumed, half of it between trials" if otherwise is ASSUMED else of_f1
+    assumed = DifferenceSpread(split=otherwise, low=low, high=high, basis=basis)
     known = [arm for arm in earlier if len(arm) > 1]
     scenarios = {place for arm in known for place in arm}
     repositories = {repository for repository, _ in scenarios}
@@ -285,6 +294,8 @@ def power_of(planned: PlannedRun, spread: DifferenceSpread, detect: float) -> Po
         spread=spread.estimate(),
         detect=detect,
         servers=tuple(_server(across, here, names) for names in alike.values()),
+        figure="F1" if clusters.by_keys else "fairness",
+        where=clusters.where or " on these repositories",
     )
 
 

@@ -35,6 +35,10 @@ VERBS = {
     "scenario": "write a scenario about a repository of your own",
     "scenario new": "propose questions whose answers the tree, or a commit that mended something, "
     "proves; written to scenarios/own/, to be finished by hand",
+    "exact": "questions whose whole answer is known: no judge is needed",
+    "exact make": "ask about a repository what its tree proves, and keep what other programs "
+    "confirm; written to scenarios/exact/",
+    "exact check": "hold every key against programs that know its language, in the sandbox",
     "check": "prove the scenarios: gold passes, silence and cheats fail",
     "lock": "pin every repository and image in locks/",
     "server": "list the servers, examine some in the sandbox, show one's tools, or call one",

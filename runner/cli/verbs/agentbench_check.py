@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from runner.cli import options
-from runner.cli.opening import open_checkout
+from runner.cli import opening, options, output, shapes
 from runner.cli.options import Request, repeatable, said
-from runner.cli.output import FAILED, OK, show, show_json
-
-if TYPE_CHECKING:
-    from runner.benchmarks.agentbench.proof.proving import QueryProof
-    from runner.catalog.checkout import Checkout
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     source: Path | None = said(
-        "[QUERIES]",
-        "a folder of <category>.yaml, or one file (default: scenarios/agentbench)",
-        None,
+        "[QUERIES]", "a folder of <category>.yaml, or one file (default: scenarios/agentbench)"
     )
     ids: tuple[str, ...] = repeatable("--id", "; of one query")
     categories: tuple[str, ...] = repeatable("--category", "; such as single-server-parallel-call")
@@ -32,34 +22,31 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
-    proofs = prove(open_checkout(request.root), request)
+    proofs = prove(opening.open_checkout(request.root), request)
     if request.json:
-        show_json([proof.as_json() for proof in proofs])
-    return FAILED if any(proof.problems for proof in proofs) else OK
+        output.show_json([proof.as_json() for proof in proofs])
+    return output.FAILED if any(proof.problems for proof in proofs) else output.OK
 
 
-def prove(checkout: Checkout, request: Verb) -> Sequence[QueryProof]:
+def prove(checkout: shapes.Checkout, request: Verb) -> Sequence[shapes.QueryProof]:
     """Shown as they are found, unless JSON is asked for. Raises EngineError if none answers."""
-    import time
-
-    from runner.benchmarks.agentbench.proof.proving import prove_executed, prove_files, summary
-    from runner.benchmarks.agentbench.proof.suite import chosen, sound_queries
+    from runner.benchmarks.agentbench.proof import proving, suite
 
     started = time.monotonic()
-    queries = sound_queries(checkout, request.source, unreviewed=request.unreviewed)
-    wanted = chosen(queries, ids=request.ids, categories=request.categories)
-    proofs: list[QueryProof] = []
+    queries = suite.sound_queries(checkout, request.source, unreviewed=request.unreviewed)
+    wanted = suite.chosen(queries, ids=request.ids, categories=request.categories)
+    proofs: list[shapes.QueryProof] = []
 
-    def told(proof: QueryProof) -> None:
+    def told(proof: shapes.QueryProof) -> None:
         proofs.append(proof)
         if not request.json:
-            show(proof.as_text())
+            output.show(proof.as_text())
 
     if request.static:
-        for proof in prove_files(wanted):
+        for proof in proving.prove_files(wanted):
             told(proof)
     else:
-        prove_executed(checkout, wanted, told)
+        proving.prove_executed(checkout, wanted, told)
     if not request.json:
-        show(summary(proofs, time.monotonic() - started))
+        output.show(proving.summary(proofs, time.monotonic() - started))
     return proofs

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.cli.opening import open_checkout
 from runner.cli.options import Request, repeatable, said
 from runner.cli.output import FAILED, OK, show
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from runner.support.errors import Problem
+from runner.support.errors import Problem
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     file: Path = said("FILE", "of queries; it is written anew")
     ids: tuple[str, ...] = repeatable("--id", "; also if it is recorded (default: all without)")

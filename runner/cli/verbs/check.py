@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from runner.cli import options
-from runner.cli.opening import open_checkout
-from runner.cli.options import Request, said
+from runner.cli import opening, options, shapes
 from runner.cli.output import FAILED, OK, show, show_json, tell
-
-if TYPE_CHECKING:
-    from runner.benchmarks.agentbench.proof.proving import QueryProof
-    from runner.catalog.catalog import LoadedScenario
-    from runner.catalog.checkout import Checkout
-    from runner.gate.scenario_checks import ScenarioProof
+from runner.support.errors import EngineError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verb(Request):
-    scenarios: tuple[str, ...] = said("[SCENARIO …]", default=())
+class Verb(options.Request):
+    scenarios: tuple[str, ...] = options.said("[SCENARIO …]")
     json: bool = options.as_json()
 
 
 def run(request: Verb) -> int:
-    checkout = open_checkout(request.root)
+    checkout = opening.open_checkout(request.root)
     proofs = []
     for proof in _proofs(checkout, request.scenarios):
         proofs.append(proof)
@@ -40,35 +30,28 @@ def run(request: Verb) -> int:
     return FAILED if failed or any(proof.problems for proof in queries) else OK
 
 
-def _proofs(checkout: Checkout, names: Sequence[str]) -> Iterator[ScenarioProof]:
+def _proofs(checkout: shapes.Checkout, names: Sequence[str]) -> Iterator[shapes.ScenarioProof]:
     """Each scenario's, as it is found; if none is named, of all, or of the project's."""
     from runner.authoring.drafting.scenario_files import left_to_write
-    from runner.gate.scenario_checks import ScenarioProof, broken_folders, prove
-    from runner.scoring.judges import open_judge
-    from runner.scoring.judges.judge_settings import JudgeSettings
+    from runner.gate import scenario_checks
+    from runner.scoring.judges import judge_settings, open_judge
 
-    judge = open_judge(JudgeSettings())
-    if not names:
-        yield from broken_folders(checkout.catalog)
+    judge = open_judge(judge_settings.JudgeSettings())
     chosen = [checkout.scenario(name) for name in names]
-    for loaded in chosen or _to_prove(checkout):
-        problems = [*left_to_write(loaded.folder)]
-        problems += prove(loaded, checkout.files(loaded), judge)
-        yield ScenarioProof(
-            scenario=f"{loaded.suite}/{loaded.scenario.id}", problems=tuple(problems)
-        )
+    if not names:
+        yield from scenario_checks.broken_folders(checkout.catalog)
+        sound = checkout.catalog.scenarios.sound().values()
+        chosen = [it for it in sound if checkout.project is None or checkout.is_own(it.folder)]
+    for loaded in chosen:
+        name, problems = f"{loaded.suite}/{loaded.scenario.id}", [*left_to_write(loaded.folder)]
+        problems += scenario_checks.prove(loaded, checkout.files(loaded), judge)
+        yield scenario_checks.ScenarioProof(scenario=name, problems=tuple(problems))
 
 
-def _to_prove(checkout: Checkout) -> list[LoadedScenario]:
-    sound = checkout.catalog.scenarios.sound().values()
-    return [it for it in sound if checkout.project is None or checkout.is_own(it.folder)]
-
-
-def _prove_suite(checkout: Checkout, request: Verb) -> Sequence[QueryProof]:
+def _prove_suite(checkout: shapes.Checkout, request: Verb) -> Sequence[shapes.QueryProof]:
     """MCP-AgentBench's queries, executed if an engine answers."""
     from runner.benchmarks.agentbench.proof.suite import FOLDER
     from runner.cli.verbs import agentbench_check
-    from runner.support.errors import EngineError
 
     if checkout.project or not any((checkout.root / FOLDER).glob("*.yaml")):
         return []

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from runner.cli.options import Request, said
 from runner.cli.output import FAILED, OK, show
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     exchange: str = said("URL", "a folder, sftp://HOST/PATH or s3://BUCKET/PREFIX")
 

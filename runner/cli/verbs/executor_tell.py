@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from runner.cli.opening import open_run
@@ -10,7 +9,6 @@ from runner.cli.options import Request, said
 from runner.cli.output import OK, tell
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     name: str = said("RUN", "a run that is at work: a folder, or its name under runs/")
     word: Literal["pause", "resume", "drain"] = said(

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
 from pathlib import Path
 
-from runner.cli import options
-from runner.cli.opening import environ_without_keys, places
+from runner.cli import opening, options, output
 from runner.cli.options import Request, said
-from runner.cli.output import FAILED, OK, show, tell
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     repo: str = said("--repo PATH_OR_URL", "a repository that git can read or clone", required=True)
     commit: str = said(
         "--commit REVISION",
-        "what the text speaks of: any revision of a folder, a URL's full SHA (default: HEAD)",
+        "what the text speaks of: any revision of a folder, a URL's full SHA (default)",
         "HEAD",
     )
     roots: tuple[str, ...] = said(
-        "--root PATH", "an absolute path by which the text calls the repository; repeatable", ()
+        "--root PATH", "an absolute path by which the text calls the repository; repeatable"
     )
     strict: bool = said("--strict", "exit 1 if a citation is hallucinated")
     json: bool = options.as_json("one JSON object per file")
@@ -28,31 +25,23 @@ class Verb(Request):
 
 
 def run(request: Verb) -> int:
-    import json
-
     from runner.grounding.commit_files import GitFiles
     from runner.report.citation_text import citations_text, ground_file
     from runner.repositories.repository import open_repository
 
-    cache = places(request.root).state
+    cache, asked = opening.places(request.root).state, request.commit
     repository, commit = open_repository(
-        request.repo, request.commit, cache / "repositories", environ=environ_without_keys()
+        request.repo, asked, cache / "repositories", environ=opening.environ_without_keys()
     )
-    if not commit.startswith(request.commit):
-        tell(f"{request.commit} is {commit}; what is not committed is not looked at")
-    files = GitFiles(repository, commit)
-    hallucinated = 0
+    if not commit.startswith(asked):
+        output.tell(f"{asked} is {commit}; what is not committed is not looked at")
+    files, hallucinated = GitFiles(repository, commit), 0
+    roots, urls, kept = request.roots, [request.repo], cache / "grounding"
     for path in request.files:
-        as_json, grounding = ground_file(
-            path,
-            files,
-            roots=request.roots,
-            cache_dir=cache / "grounding",
-            repo_urls=[request.repo],
-        )
+        as_json, grounding = ground_file(path, files, roots=roots, cache_dir=kept, repo_urls=urls)
         if request.json:
-            show(json.dumps(as_json, ensure_ascii=False, allow_nan=False))
+            output.show(json.dumps(as_json, ensure_ascii=False, allow_nan=False))
         else:
-            show(citations_text(str(path), commit, grounding.citations, grounding.summary))
+            output.show(citations_text(str(path), commit, grounding.citations, grounding.summary))
         hallucinated += grounding.summary.hallucinated
-    return FAILED if request.strict and hallucinated else OK
+    return output.FAILED if request.strict and hallucinated else output.OK

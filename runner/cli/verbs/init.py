@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from runner.cli.options import Request, said
 from runner.cli.output import OK, show, tell
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     folder: Path = said("[DIR]", "default: this one", Path())
 

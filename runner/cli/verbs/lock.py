@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from runner.cli.opening import open_checkout, places
 from runner.cli.options import Request, said
 from runner.cli.output import OK, show
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     check: bool = said("--check", "change nothing; exit 1 if a lock is out of date")
 

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 
-from runner.cli import options
-from runner.cli.opening import open_run, runs_of
+from runner.cli import opening, options, output
 from runner.cli.options import Request, said
-from runner.cli.output import OK, show_json, tell
 
 
-@dataclass(frozen=True, kw_only=True)
 class Verb(Request):
     shards: tuple[str, ...] = said("RUN …", "a shard: a folder, or its name under runs/")
-    name: str = said("--run NAME", "the run's folder under runs/ (default: as it was named)", "")
+    name: str = said("--run NAME", "the run's folder under runs/ (default: as it was named)")
     json: bool = options.as_json()
 
 
 def run(request: Verb) -> int:
-    from runner.records.run_store import RunStore
     from runner.runs.plan import check_name
     from runner.runs.shards import merge
 
-    shards = [open_run(request.root, shard) for shard in request.shards]
+    shards = [opening.open_run(request.root, shard) for shard in request.shards]
     name = request.name or shards[0].plan().run
     check_name(name)
-    into = RunStore(runs_of(request.root) / name)
+    into = opening.open_run(request.root, str(opening.runs_of(request.root) / name))
     with ExitStack() as locks:
         for store in (into, *shards):
             locks.enter_context(store.lock())
         merged = merge(shards, into)
     if request.json:
-        show_json({"run": name, **vars(merged)})
+        output.show_json({"run": name, **vars(merged)})
     measured = f"{merged.measured} of {merged.cells} cells are measured"
-    tell(f"{name}: {measured}; {merged.arrived} attempts are new here")
-    tell(f"next: `fairtrial report {name}`")
-    return OK
+    output.tell(f"{name}: {measured}; {merged.arrived} attempts are new here")
+    output.tell(f"next: `fairtrial report {name}`")
+    return output.OK

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from runner.cli import options
-from runner.cli.ending import report_of, show_report
-from runner.cli.opening import asked_judge, audit_as_before, open_checkout, open_run
-from runner.cli.options import GatePolicy, JudgeChoice, Request, group, said
+from runner.cli import ending, opening, options, shapes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verb(Request):
-    run: str = said("RUN")
-    judge: JudgeChoice = group(JudgeChoice)
-    gate: GatePolicy = options.ungated()
+class Verb(options.Request):
+    run: str = options.said("RUN")
+    judge: options.JudgeChoice = options.group(options.JudgeChoice)
+    gate: shapes.GatePolicy = options.ungated()
     json: bool = options.as_json()
     full: bool = options.full()
 
 
 def run(request: Verb) -> int:
-    asked = asked_judge(request.judge.judging)
-    store, checkout = open_run(request.root, request.run), open_checkout(request.root)
-    audit, gate = audit_as_before(checkout, asked, store, request.gate)
-    whole = audit.whole()
-    built = report_of(whole, checkout, gate)
-    return show_report(store, built, whole, as_json=request.json, full=request.full)
+    asked = opening.asked_judge(request.judge.judging)
+    run = opening.open_scenario_run(request.root, request.run, asked)
+    audit, gate = run.behind_gate(request.gate)
+    return ending.show_report(run, audit.whole(), gate, request)

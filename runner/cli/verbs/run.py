@@ -4,94 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from runner.cli import options, running
-from runner.cli.ending import report_of, show_report
-from runner.cli.opening import (
-    AskedJudge,
-    asked_judge,
-    judge_anew,
-    judge_as_before,
-    open_checkout,
-    pass_gate,
-    require_judge,
-    runs_of,
-)
-from runner.cli.options import (
-    ExecutorChoice,
-    GatePolicy,
-    JudgeChoice,
-    Request,
-    RunSpending,
-    StudyOptions,
-    Turns,
-    group,
-    repeatable,
-    said,
-    taken,
-)
-
-if TYPE_CHECKING:
-    from runner.agents.spending import Spending
-    from runner.benchmarks.scenarios.scenario_estimate import ScenarioEstimate
-    from runner.catalog.checkout import Checkout
-    from runner.records import Gate, Shard
-    from runner.records.run_store import LoadedRun
-    from runner.runs.run_inputs import PreparedRun
+from runner.cli import ending, exact_run, opening, options, running, shapes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verb(Request):
-    scenarios: tuple[str, ...] = repeatable(
+class Verb(options.RunRequest):
+    LAST = (
+        "exact models agent turns spending judge trials study detect executor exchange "
+        "tls name json full jobs shard gate"
+    )
+    scenarios: tuple[str, ...] = options.repeatable(
         "--scenario", " (default: the project's, else all of scenarios/core)"
     )
-    servers: tuple[str, ...] = repeatable(
+    servers: tuple[str, ...] = options.repeatable(
         "--server",
         "; `shell` is always an arm (default: the project's, else all). To check the run itself: "
-        "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20",
+        "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20, and "
+        "`none` no tool at all: what the model knows by heart",
     )
-    models: tuple[str, ...] = options.models()
-    agent: str = options.agent()
-    turns: Turns = group(Turns)
-    spending: RunSpending = group(RunSpending)
-    judge: JudgeChoice = group(JudgeChoice)
-    trials: int = said(
+    exact: exact_run.ExactChoice = options.group(exact_run.ExactChoice)
+    trials: options.Trials = options.said(
         "--trials N",
-        "cells of each kind (default: 2); fixed before, and there is no rule that stops a run "
-        "when its figures please: looking until they do finds differences that are not there",
-        2,
-        type=options.trials,
+        "cells of each kind (default: 2, and 1 with --exact); fixed before, and there is no rule "
+        "that stops a run when its figures please: looking until they do finds differences that "
+        "are not there",
+        0,
     )
-    study: StudyOptions = group(StudyOptions)
-    detect: float = said(
+    detect: options.Share = options.said(
         "--detect F",
         "a difference in fairness: --dry-run says how many more repositories, scenarios or trials "
-        "would find it (default: 0.05)",
+        "would find it (default)",
         0.05,
-        type=options.unit,
     )
-    where: ExecutorChoice = group(ExecutorChoice)
-    name: str = options.run_name()
-    json: bool = options.as_json("print report.json instead of the first screen")
-    full: bool = options.full()
-    jobs: int = options.jobs()
-    shard: Shard | None = options.shard()
-    gate: GatePolicy = options.ungated()
 
 
 def run(request: Verb) -> int:
-    judge = asked_judge(request.judge.judging, request.spending)
-    return running.run(request, subject_of(request, open_checkout(request.root), judge))
+    arms = tuple(filter(None, request.exact.arms.split(",")))
+    trials = request.trials or (1 if request.exact.exact else 2)
+    request = replace(request, servers=(*request.servers, *arms), trials=trials)
+    checkout, runs = opening.open_checkout(request.root), None
+    judge = opening.asked_judge(request.judge.judging, request.spending)
+    if request.exact.exact:
+        found = exact_run.questions_for(request.exact, request.scenarios, checkout)
+        request = replace(request, scenarios=found.names)
+        checkout, runs = found.checkout, found.runs
+    return running.run(request, subject_of(request, checkout, judge), runs)
 
 
-def subject_of(request: Verb, checkout: Checkout, judge: AskedJudge) -> ScenarioSubject:
+def subject_of(
+    request: Verb, checkout: shapes.Checkout, judge: shapes.AskedJudge
+) -> ScenarioSubject:
     """Raises FairtrialError for a scenario or server that there is not."""
+    scenarios = checkout.choose_scenarios(request.scenarios)
     return ScenarioSubject(
         request=request,
         checkout=checkout,
-        asked=judge,
-        scenarios=checkout.choose_scenarios(request.scenarios),
+        asked=exact_run.judged_by_keys(checkout, judge, scenarios),
+        scenarios=scenarios,
         servers=checkout.choose_servers(request.servers),
     )
 
@@ -101,23 +70,20 @@ class ScenarioSubject(running.RunSubject):
     """What our own benchmark brings to a run."""
 
     request: Verb
-    checkout: Checkout
-    asked: AskedJudge
+    checkout: shapes.Checkout
+    asked: shapes.AskedJudge
     scenarios: list[str]
     servers: list[str]
 
-    def executor(self) -> ExecutorChoice:
-        return self.request.where
+    def estimate(self, models: Sequence[str], spending: shapes.Spending) -> shapes.Estimate:
+        from runner.benchmarks.scenarios import scenario_estimate as estimating
 
-    def estimate(self, models: Sequence[str], spending: Spending) -> ScenarioEstimate:
-        from runner.benchmarks.scenarios.scenario_estimate import (
-            EstimateRequest,
-            estimate_scenarios,
-        )
-
+        agent = self._agent(models)
         chosen = {"scenarios": self.scenarios, "servers": self.servers, "models": models}
-        asked = taken(EstimateRequest, self.request, **chosen, spending=spending)
-        return estimate_scenarios(asked, self.checkout.catalog, runs_of(self.request.root))
+        chosen |= {"agent": agent, "program": self._program(agent)}
+        asked = options.taken(estimating.EstimateRequest, self.request, **chosen, spending=spending)
+        runs = opening.runs_of(self.request.root)
+        return estimating.estimate_scenarios(asked, self.checkout.catalog, runs)
 
     def default_name(self, models: Sequence[str]) -> str:
         from runner.runs import plan
@@ -131,41 +97,50 @@ class ScenarioSubject(running.RunSubject):
         return arms_to_play(self.servers, self.request.servers, models)
 
     def _agent(self, models: Sequence[str]) -> str:
-        from runner.agents import AGENTS
-        from runner.agents.choosing import agent_for
-        from runner.catalog.catalog import pick
+        from runner.agents.choosing import chosen_agent
 
-        name = self.request.agent or agent_for(models)
-        pick(AGENTS, name, "agent")
-        return name
+        return chosen_agent(self.request.agent, models)
 
-    def gate(self, begun: running.Begun) -> Gate | None:
-        judge = require_judge(judge_as_before(self.checkout, self.asked, begun.store))
-        servers = self._arms(begun.models)
-        return pass_gate(self.request.gate, self.checkout, judge, self.scenarios, servers)
+    def _program(self, agent: str) -> str:
+        from runner.agents.packaged.program import is_packaged, read_agent
 
-    def build(self, begun: running.Begun) -> PreparedRun:
+        if not is_packaged(agent):
+            return ""
+        spec = read_agent(self.checkout.root, agent).spec
+        return f"{spec.title} {spec.version}"
+
+    def gate(self, begun: running.Begun) -> shapes.Gate | None:
+        run, servers = self.run_of(begun), self._arms(begun.models)
+        return run.pass_gate(self.request.gate, run.required_judge(), self.scenarios, servers)
+
+    def build(self, begun: running.Begun) -> shapes.PreparedRun:
         from runner.runs.prepare import prepare
 
-        prepared = prepare(self.checkout, self.scenarios, self._arms(begun.models))
-        return replace(prepared, agent=self._agent(begun.models))
+        arms, agent = self._arms(begun.models), self._agent(begun.models)
+        return prepare(self.checkout, self.scenarios, arms, agent)
 
     def ready(self, begun: running.Begun) -> running.Ready:
         from runner.sandbox.engine import sweep
 
         assert begun.built is not None  # noqa: S101 - `build` came before
         sweep(self.checkout.engine, run=begun.store.label)
-        return running.Ready(prepared=begun.built)
+        return begun.built, lambda _: None
 
     def report(self, begun: running.Begun) -> int:
-        run = self.scored(begun)
-        built = report_of(run, self.checkout, begun.gate)
-        shown = {"as_json": self.request.json, "full": self.request.full}
-        return show_report(begun.store, built, run, **shown)
+        run = self.run_of(begun)
+        code = ending.show_report(run, self.scored(begun), begun.gate, self.request)
+        if begun.built is not None:
+            running.tell_left_out(begun.built)
+        return code
 
-    def scored(self, begun: running.Begun) -> LoadedRun:
+    def scored(self, begun: running.Begun) -> shapes.LoadedRun:
         from runner.runs.spent import spent
 
         spent_usd = spent(begun.store, begun.spending.priced)[1]
-        _, judge = judge_anew(self.checkout, self.asked, begun.store, spent_usd)
-        return running.score_run(begun.store, self.checkout, judge)
+        run = self.run_of(begun)
+        return run.scored(run.judge_anew(spent_usd)[1])
+
+    def run_of(self, begun: running.Begun) -> shapes.ScenarioRun:
+        from runner.benchmarks.scenarios.scenario_run import ScenarioRun
+
+        return ScenarioRun(store=begun.store, checkout=self.checkout, asked=self.asked)

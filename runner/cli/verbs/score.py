@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from runner.cli import options
-from runner.cli.ending import code_for_contradictions
-from runner.cli.opening import asked_judge, audit_of, judge_anew, open_checkout, open_run
-from runner.cli.options import JudgeChoice, JudgeSpending, Request, group, said
-from runner.cli.output import show
+from runner.cli import ending, opening, options, output
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verb(Request):
-    run: str = said("RUN")
+class Verb(options.Request):
+    run: str = options.said("RUN")
     json: bool = options.as_json("one scorecard a line")
-    judge: JudgeChoice = group(JudgeChoice)
-    spending: JudgeSpending = group(JudgeSpending)
+    judge: options.JudgeChoice = options.group(options.JudgeChoice)
+    spending: options.JudgeSpending = options.group(options.JudgeSpending)
 
 
 def run(request: Verb) -> int:
-    asked = asked_judge(request.judge.judging, request.spending)
-    store, checkout = open_run(request.root, request.run), open_checkout(request.root)
-    with store.lock():
-        _, judge = judge_anew(checkout, asked, store)
-        audit = audit_of(store, checkout, judge)
+    asked = opening.asked_judge(request.judge.judging, request.spending)
+    run = opening.open_scenario_run(request.root, request.run, asked)
+    with run.store.lock():
+        audit = run.audit(run.judge_anew()[1])
         found = audit.evidence()
         scored = 0
         # One scorecard in memory at a time: a run may have thousands.
         for card in audit.cards(found, anew=True):
-            store.write_scorecard(card)
+            run.store.write_scorecard(card)
             scored += 1
             if request.json:
-                show(card.model_dump_json())
+                output.show(card.model_dump_json())
     if not request.json:
-        show(f"scored {scored} of {len(found.cells)} cells of {store.folder.name}")
-    return code_for_contradictions(store, found)
+        output.show(f"scored {scored} of {len(found.cells)} cells of {run.store.folder.name}")
+    return ending.code_for_contradictions(run.store, found)

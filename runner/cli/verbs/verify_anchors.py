@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
-from runner.cli import options
-from runner.cli.opening import asked_judge, judge_of_answers, open_checkout
-from runner.cli.options import JudgeChoice, JudgeSpending, Request, group, said
-from runner.cli.output import OK, show, show_json, tell
+from runner.cli import opening, options, output
+from runner.support.errors import GateError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verb(Request):
-    require: Literal["screens", "ranks"] = said(
-        "--require", "exit 4 unless the judge does so much (default: screens)", "screens"
+class Verb(options.Request):
+    require: Literal["screens", "ranks"] = options.said(
+        "--require", "exit 4 unless the judge does so much (default: screens)"
     )
     json: bool = options.as_json()
-    judge: JudgeChoice = group(JudgeChoice)
-    spending: JudgeSpending = group(JudgeSpending)
+    judge: options.JudgeChoice = options.group(options.JudgeChoice)
+    spending: options.JudgeSpending = options.group(options.JudgeSpending)
 
 
 def run(request: Verb) -> int:
     from runner.gate import gate
-    from runner.report.gate_text import gate_text, refusal_json, standing_text
+    from runner.report import gate_text
     from runner.scoring.judges import open_judge
-    from runner.support.errors import GateError
 
-    asked = asked_judge(request.judge.judging, request.spending)
+    asked = opening.asked_judge(request.judge.judging, request.spending)
     try:
-        checkout = open_checkout(request.root)
-        judge = open_judge(judge_of_answers(checkout, asked))
-        verdict = gate.verify(
-            checkout.root, judge, sources=checkout.source, pairs="again", log=tell
-        )
+        checkout = opening.open_checkout(request.root)
+        judge = open_judge(asked.of_answers(checkout))
+        sources = checkout.source
+        verdict = gate.verify(checkout.root, judge, sources=sources, pairs="again", log=output.tell)
     except GateError as error:
         if request.json:
-            show_json(refusal_json(error))
+            output.show_json(gate_text.refusal_json(error))
         raise
     if request.json:
-        show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
+        output.show_json({"passed": not verdict.refusal, **verdict.model_dump(mode="json")})
     else:
-        show(gate_text(verdict))
-        show(standing_text(verdict))
+        output.show(gate_text.gate_text(verdict))
+        output.show(gate_text.standing_text(verdict))
     gate.require(verdict)
     gate.require_standing(verdict, request.require)
     if not request.json:
-        show("the gate is open")
-    return OK
+        output.show("the gate is open")
+    return output.OK

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-TlsFiles = tuple[Path, Path, Path]
-"""In PEM: the authority that signed all machines' certificates, this machine's own, and its key."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
@@ -19,4 +16,6 @@ class Asked:
     """HOST:PORT of its scheduler; empty for this machine."""
     exchange: str = ""
     """Where workers leave attempts and leases; empty for the run's folder."""
-    tls: TlsFiles | None = None
+    tls: Path | None = None
+    """A folder with ca.pem, the authority that signed all machines' certificates, cert.pem, this
+    machine's own, and key.pem."""

@@ -9,13 +9,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import dask
 from distributed import Client, LocalCluster, Scheduler, Security, Worker
 
 from runner.catalog.checkout import Checkout
 from runner.protocols import Log
-from runner.runs.executors.asked import TlsFiles
 from runner.runs.executors.hosts import OwnCheckout
 from runner.runs.executors.member import Member
 from runner.support.errors import FairtrialError
@@ -77,15 +77,16 @@ async def cluster_at(address: str, security: Security) -> AsyncIterator[Client]:
         await client.close()
 
 
-def security_of(tls: TlsFiles | None) -> Security:
+def security_of(tls: Path | None) -> Security:
     """Raises FairtrialError without certificates: keys of models would be sent in the open."""
     hint = "give --tls DIR with ca.pem, cert.pem and key.pem; docs/scale.md makes them"
     if tls is None:
         raise FairtrialError("a scheduler is talked to over TLS alone", hint=hint)
-    for path in tls:
+    paths = [tls / name for name in ("ca.pem", "cert.pem", "key.pem")]
+    for path in paths:
         if not path.is_file():
             raise FairtrialError("there is no such file", where=str(path), hint=hint)
-    authority, certificate, key = map(str, tls)
+    authority, certificate, key = map(str, paths)
     files = {"tls_ca_file": authority}
     for role in ("client", "scheduler", "worker"):
         files |= {f"tls_{role}_cert": certificate, f"tls_{role}_key": key}

@@ -45,6 +45,13 @@ def _local(name: str, settings: JudgeSettings) -> Judge:
     return LocalJudge(name, settings)
 
 
+def _exact(_: str, __: JudgeSettings) -> Judge:
+    from runner.scoring.judges.exact_judge import Exact  # noqa: PLC0415 - it brings the grounding room
+
+    return Exact()
+
+
+EXACT = "exact"
 JUDGES: dict[str, JudgeKind] = {
     "checklist": JudgeKind(
         open=lambda _, __: Checklist(),
@@ -64,6 +71,11 @@ JUDGES: dict[str, JudgeKind] = {
         model=lambda name: f"local:{name}",
         caveat="That what a quote says is true: {judge} is a small model that read one fact and "
         "one passage at a time, and takes many a fact that is turned round for stated.",
+    ),
+    EXACT: JudgeKind(
+        open=_exact,
+        caveat="That an answer explains anything: the exact judge sees which places it cites, and "
+        "none of its words.",
     ),
 }
 

@@ -18,14 +18,13 @@ from runner.scoring.judges import form
 from runner.scoring.judges.form import BrokenReply, Question
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.replies import KeptReply, Replies
-from runner.support.errors import FairtrialError, NoVerdict, ProviderError, ProviderRefused
+from runner.support.errors import FairtrialError, NoReply, NoVerdict, ProviderError, ProviderRefused
 from runner.support.interrupts import run_until_done
 
 R = TypeVar("R")
 ATTEMPTS = 2
 AT_ONCE = 4
 """Requests under way at the same time."""
-TIMEOUT_SEC = 600.0
 
 
 @runtime_checkable
@@ -94,8 +93,9 @@ class Asking:
     def said(self, asks: Sequence[Ask[R]]) -> dict[str, R]:
         """Of every request, by its key.
 
-        Raises NoVerdict if a reply cannot be had or used, ProviderRefused if none ever could,
-        SpendingCap if nothing may be spent any more.
+        What is answered is kept, whatever became of the rest. Raises NoVerdict if a reply cannot be
+        had or used, ProviderRefused if none ever could, SpendingCap if nothing may be spent any
+        more.
         """
         said: dict[str, R] = {}
         missing = []
@@ -116,7 +116,9 @@ class Asking:
 
         async def ask_one(ask: Ask[R]) -> None:
             async with slots:
-                if failures:
+                # What one request met, such as a time-out, says nothing of the next. A model that
+                # is out of reach would let each of them wait.
+                if not all(isinstance(failure, NoReply) for failure in failures):
                     return
                 try:
                     said[ask.key] = await self._ask(model, ask)
@@ -131,7 +133,7 @@ class Asking:
         finally:
             await model.close()
         if failures:
-            raise failures[0]
+            raise _worst(failures, len(asks))
 
     async def _ask(self, model: Model, ask: Ask[R]) -> R:
         """Raises NoVerdict if no reply has the form that was asked for."""
@@ -154,7 +156,7 @@ class Asking:
             else:
                 self._keep(ask, spent, arguments)
                 return reading
-        raise NoVerdict(f"{self.model} gave no reply that could be used, twice: {problem}")
+        raise NoReply(f"{self.model} gave no reply that could be used, twice: {problem}")
 
     async def _turn(self, model: Model, request: Question[Any], problem: str) -> Turn:
         text = request.text
@@ -165,21 +167,24 @@ class Asking:
         except ProviderRefused:
             # Every further answer would fail alike: the verb ends here.
             raise
-        except (ProviderError, TimeoutError) as error:
+        except TimeoutError as error:
+            limit_sec = self.settings.reply_sec
+            raise NoReply(f"{self.model} gave no whole reply in {limit_sec:g} s") from error
+        except ProviderError as error:
             raise NoVerdict(f"{self.model} cannot be reached: {error}") from error
         if turn.stop == "context_full":
             hint = "ask with a smaller --judge-batch"
-            raise NoVerdict("facts and answer are longer than the model takes", hint=hint)
+            raise NoReply("facts and answer are longer than the model takes", hint=hint)
         return turn
 
     async def _reply(self, model: Model, asked: UserMessage, request: Question[Any]) -> Turn:
-        system = request.system
+        system, limit_sec = request.system, self.settings.reply_sec
         if self.settings.judging.form == "schema" and isinstance(model, ConstrainedModel):
             return await model.constrained_turn(
-                system, [asked], request.schema, timeout_sec=TIMEOUT_SEC
+                system, [asked], request.schema, timeout_sec=limit_sec
             )
         if self.settings.judging.form == "tool" and isinstance(model, ForcedModel):
-            return await model.forced_turn(system, [asked], _tool(request), timeout_sec=TIMEOUT_SEC)
+            return await model.forced_turn(system, [asked], _tool(request), timeout_sec=limit_sec)
         raise ProviderRefused(
             f"{model.name} cannot be held to the form of a judge's reply",
             hint="choose another --judge-form, or another model",
@@ -203,6 +208,18 @@ class Asking:
             problem=problem,
         )
         self._replies.put(reply)
+
+
+def _worst(failures: Sequence[FairtrialError], asked: int) -> FairtrialError:
+    """The one that would meet every request, if there is one; else the first, with the count."""
+    for failure in failures:
+        if not isinstance(failure, NoReply):
+            return failure
+    first, count = failures[0], len(failures)
+    if count == asked == 1:
+        return first
+    what = f"{count} of {asked} requests without a reply that can be used, the first: {first.what}"
+    return NoReply(what, hint=first.hint or "judge again: the others' replies are kept")
 
 
 def _tool(request: Question[Any]) -> ToolSpec:

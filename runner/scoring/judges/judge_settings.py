@@ -18,6 +18,8 @@ class JudgeSettings:
     models: ModelSettings = field(default_factory=ModelSettings)
     replies: Path | None = None
     """Where replies are kept; None keeps none."""
+    reply_sec: float = 600.0
+    """What one reply may take, from its first word to its last."""
     purse: JudgeBudget = field(default_factory=JudgeBudget)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the servers of local weights."""

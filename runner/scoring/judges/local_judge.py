@@ -46,7 +46,7 @@ from runner.scoring.judges.counting import (
 )
 from runner.scoring.judges.form import BrokenReply, FactReading, Question
 from runner.scoring.judges.inputs import judging_code, verdict_inputs
-from runner.scoring.judges.judge_requests import TIMEOUT_SEC, Ask, Asking, JudgeEstimate, ToJudge
+from runner.scoring.judges.judge_requests import Ask, Asking, JudgeEstimate, ToJudge
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.nearest import Nearest
 from runner.scoring.judges.quotes import find_quote
@@ -276,7 +276,8 @@ class WordAsking(Asking):
 
         assert isinstance(model, LocalModel)  # noqa: S101 - by its name
         # The same again if a reply was broken: a remark on it would be another question.
-        return await model.next_tokens(request.system, request.text, BEGUN, timeout_sec=TIMEOUT_SEC)
+        limit_sec = self.settings.reply_sec
+        return await model.next_tokens(request.system, request.text, BEGUN, timeout_sec=limit_sec)
 
     def _serve(self) -> None:
         settings, name = self.settings, self.model.removeprefix(weights_server.PREFIX)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 
 from runner.agents.models.offline.findings import Finding
 from runner.agents.models.offline.search import Search, ServerCalls
@@ -13,11 +14,15 @@ SHOWN = 14
 """Uses of the names that an answer lists, in the code and again in the tests."""
 CODE_CHARS = 100
 """Of a line that is shown."""
+_TESTS = re.compile(r"\btests?\b")
+_TESTS_APART = re.compile(r"\b(?:outside of|below src|tests\s+and documentation apart)\b")
 _HALF_A_WORD = re.compile(r"\S{0,100}\Z")
 
 
 def write_answer(search: Search) -> str:
     """Markdown with a citation for every claim; what was not found is said."""
+    if search.asks_for_places:
+        return "\n".join(_places(search))
     defined = search.definitions([*search.names, *search.trail])
     lines = ["What I found, in the order I followed it.", ""]
     for name, place in defined.items():
@@ -29,6 +34,37 @@ def write_answer(search: Search) -> str:
     lines += ["", _doubt(missing, len(uses))]
     lines += _server_doubt(search.server_calls)
     return "\n".join(lines)
+
+
+def _places(search: Search) -> Iterator[str]:
+    """The lines seen that name what is asked about, where a prompt asks for places alone."""
+    counts, tests = _lines_asked_for(search.prompt), _tests_asked_for(search.prompt)
+    count = 0
+    for finding in search.found:
+        named = any(counts(finding, name) for name in search.names[:1])
+        if named and not finding.in_prose and tests in (None, finding.in_tests):
+            count += 1
+            yield f"- {_cite(finding)} has `{_code(finding)}`"
+    yield from ("", f"FOUND: {count}")
+
+
+def _lines_asked_for(prompt: str) -> Callable[[Finding, str], bool]:
+    """Which lines that name something count, as far as the prompt's words say so."""
+    if "Its definition counts, and no other" in prompt:
+        return lambda finding, name: finding.names(name) and finding.defines(name)
+    if "Count its definition" in prompt:
+        return lambda finding, name: finding.uses(name) or finding.defines(name)
+    if "re-export" in prompt:
+        return lambda finding, name: finding.names(name) and finding.imports
+    return lambda finding, name: finding.uses(name)
+
+
+def _tests_asked_for(prompt: str) -> bool | None:
+    """True: they alone. None: as well."""
+    if "tests included" in prompt:
+        return None
+    apart = _TESTS_APART.search(prompt) is not None
+    return not apart and _TESTS.search(prompt) is not None
 
 
 def _uses(search: Search, defined: dict[str, Finding]) -> list[Finding]:

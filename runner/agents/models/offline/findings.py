@@ -33,6 +33,9 @@ _BETWEEN = (
     r"|\([^)]*\)\s*"  # func (e *Engine) Name
     r")?[*&]?"
 )
+_IMPORTS = re.compile(
+    r"^\s*(?:from\s+\S+\s+import|(?:pub\s+)?use|import|using|#\s*include|require(?:_once)?)\b"
+)
 _TEST_PATH = re.compile(r"(^|[/_.])(tests?|spec|__tests__)([/_.]|$)")
 _PROSE_PATH = re.compile(
     r"\.(md|rst|txt|html?|json|lock|ya?ml|toml)$"  # README.md, package-lock.json
@@ -60,6 +63,14 @@ class Finding(Row):
             after = self.text[keyword.end() :].lstrip()
             return re.match(rf"{_BETWEEN}{word}(?!\w)", after) is not None
         return re.match(rf"[A-Za-z_][\w \t*]*\b{word}\s*\([^;]*$", self.text) is not None
+
+    def uses(self, name: str) -> bool:
+        """It names it, and neither defines nor imports it."""
+        return self.names(name) and not self.defines(name) and not self.imports
+
+    @property
+    def imports(self) -> bool:
+        return _IMPORTS.match(self.text) is not None
 
     def names(self, name: str) -> bool:
         return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text) is not None

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from runner.agents.models.offline.answer import write_answer
 from runner.agents.models.offline.lookups import Lookup
-from runner.agents.models.offline.prompt_names import names_in
+from runner.agents.models.offline.prompt_names import names_in, words_in
 from runner.agents.models.offline.search import Search
 from runner.agents.models.offline.server_side import ServerSide
 from runner.agents.models.offline.uses import uses_of
@@ -23,7 +23,7 @@ from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMes
 from runner.records import digest_of
 from runner.support.token_estimate import estimated_tokens
 
-VERSION = 12
+VERSION = 15
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 MOST_NAMES = 5
 """Names of a prompt that are looked up."""
@@ -63,7 +63,8 @@ class Offline:
             names = names_in(newest.text)[:MOST_NAMES]
             if self._search is None:
                 self._server = ServerSide(uses=uses_of(tools))
-            self._search = Search(prompt=newest.text, names=names, server=self._server)
+            words = words_in(newest.text, names)
+            self._search = Search(prompt=newest.text, names=names, words=words, server=self._server)
             self._search.begin()
         search = self._search
         assert search is not None  # noqa: S101 - a conversation starts with a user's message
@@ -73,7 +74,7 @@ class Offline:
         given = estimated_tokens(shown_chars)
         cached = min(given, self._given_tokens)
         self._given_tokens = given
-        turn = self._answer_or_call(search)
+        turn = self._answer_or_call(search) if tools else _without_tools()
         return replace(turn, input_tokens=given - cached, cache_read_tokens=cached)
 
     def write_artifacts(self, folder: Path) -> None:
@@ -102,6 +103,19 @@ class Offline:
         call = Call(id=f"call_{self._ids}", tool=lookup.tool, arguments=lookup.arguments)
         self._made[call.id] = lookup
         return call
+
+
+def _without_tools() -> Turn:
+    """It knows nothing by heart."""
+    text = "I have no tool to look with, and say nothing that I have not seen."
+    return Turn(
+        text=text,
+        calls=(),
+        stop="end",
+        input_tokens=0,
+        output_tokens=estimated_tokens(len(text)),
+        estimated=True,
+    )
 
 
 def _call_chars(call: Call) -> int:

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from runner.records import ANSWER_FORM
+
 COMMON = frozenset(
     (
         "the and for with from that this what which when where into your you are not every each "
@@ -14,11 +16,15 @@ COMMON = frozenset(
         "why does step one two all any must should would could them they their then than have has "
         "been has will source repository if else return print len str int self super range "
         "isinstance type set dict tuple format append get join items keys values assert raise "
-        "import def async await new"
+        "import def async await new "
+        "anything something nothing everything anybody different another other others same such "
+        "without within through between against because while during whether either being there "
+        "these those itself still first second third really exactly happens explain describe"
     ).split()
 )
 """Words that prompts and code are made of: a search for one finds everything."""
 _QUOTED = re.compile(r"`([^`\n]{2,80})`")
+_PLACE = re.compile(r"\S+:\d+")  # `src/app.py:12`
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _SHAPED = re.compile(
     r"""
@@ -40,15 +46,28 @@ def names_in(prompt: str) -> list[str]:
     Quoted code comes before snake_case and CamelCase words; plain words, the most repeated first,
     only if there are too few of those.
     """
-    names: list[str] = []
-    for quoted in _QUOTED.findall(prompt):
-        # `Flask.wsgi_app` is about wsgi_app first.
-        names += reversed(_WORD.findall(quoted))
-    names += _SHAPED.findall(prompt)
-    names = uncommon(names)
-    if len(names) > 1:
+    names = _names_of_code(prompt)
+    # Where places alone are asked for, the form's own words name nothing of the repository.
+    if len(names) > 1 or (names and ANSWER_FORM in prompt):
         return names
     return list(dict.fromkeys(names + _telling_words(prompt)))
+
+
+def words_in(prompt: str, names: Iterable[str]) -> frozenset[str]:
+    """Those of the names that are plain words of the prompt's, and hardly a symbol's."""
+    return frozenset(names) - frozenset(_names_of_code(prompt))
+
+
+def _names_of_code(prompt: str) -> list[str]:
+    names: list[str] = []
+    asks_for_places = ANSWER_FORM in prompt
+    prompt = prompt.replace(ANSWER_FORM, "")
+    for quoted in _QUOTED.findall(prompt):
+        if asks_for_places and _PLACE.fullmatch(quoted):
+            continue
+        # `Flask.wsgi_app` is about wsgi_app first.
+        names += reversed(_WORD.findall(quoted))
+    return uncommon(names + _SHAPED.findall(prompt))
 
 
 def uncommon(names: Iterable[str]) -> list[str]:

@@ -18,7 +18,9 @@ from runner.agents.models.offline.lookups import (
 )
 from runner.agents.models.offline.prompt_names import uncommon
 from runner.agents.models.offline.server_side import ServerSide, is_refused
+from runner.agents.models.offline.uses import ROLES
 from runner.protocols import Result
+from runner.records import ANSWER_FORM
 from runner.servers.example_arguments import language_of_path
 
 TURNS = 7
@@ -61,6 +63,8 @@ class Search:
 
     prompt: str
     names: list[str]
+    words: frozenset[str] = frozenset()
+    """Those of the names that are words of the prompt: a text to look for, and no symbol."""
     server: ServerSide = field(default_factory=ServerSide)
     queue: list[Lookup] = field(default_factory=list)
     beside: list[Lookup] = field(default_factory=list)
@@ -77,6 +81,11 @@ class Search:
     explored: set[str] = field(default_factory=set)
     """The server's uses that are explored in this step."""
     reads: int = 0
+
+    @property
+    def asks_for_places(self) -> bool:
+        """And for nothing else, in so many words."""
+        return ANSWER_FORM in self.prompt
 
     def begin(self) -> None:
         self._explore(AT_FIRST)
@@ -107,7 +116,9 @@ class Search:
         self._explore(EXPLORED)
         for name in [*self.names, *self.trail]:
             self._read_or_search(name)
-        for name in self._called()[: FOLLOWED - len(self.trail)]:
+        # Where places alone are asked for, nobody asks what its body calls.
+        followed = 0 if self.asks_for_places else FOLLOWED - len(self.trail)
+        for name in self._called()[:followed]:
             self.trail.append(name)
             self._look_up(name)
 
@@ -132,14 +143,15 @@ class Search:
         else:
             self._ask_shell(name)
         # In both arms: the server's arm would be spared work that the shell's is charged for.
-        if self._is_about_tests():
+        if self.is_about_tests():
             self._push(grep_tests(name))
 
-    def _is_about_tests(self) -> bool:
+    def is_about_tests(self) -> bool:
         return _ABOUT_TESTS.search(self.prompt.lower()) is not None
 
     def _server_lookups(self, name: str) -> list[Lookup]:
-        return self.server.lookups(name, self.place_of(name))
+        roles = ("search",) if name in self.words else tuple(ROLES)
+        return self.server.lookups(name, self.place_of(name), roles)
 
     def _language(self) -> str:
         """Of most lines seen; of the step before if none was code."""
@@ -199,7 +211,9 @@ class Search:
                 self._push(self.server.reading(name, place))
             self._push(read_body(place.path, place.line))
         elif name in self.names:
-            self._push(self.server.references(name, place), grep_definition(name))
+            if name not in self.words:
+                self._push(self.server.references(name, place))
+            self._push(grep_definition(name))
 
     def _renew(self) -> None:
         """Calls that wait, with what other calls' errors have taught since."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from runner.agents.models.offline.exploring import exploration, explorations, project_lists
@@ -49,11 +49,13 @@ class ServerSide:
     corrected: set[tuple[str, str]] = field(default_factory=set)
     """(use, name) that was asked again as an error proposed."""
 
-    def lookups(self, name: str, place: Finding | None) -> list[Lookup]:
+    def lookups(
+        self, name: str, place: Finding | None, roles: Iterable[str] = tuple(ROLES)
+    ) -> list[Lookup]:
         """Calls that find a name, the best of each role."""
         learned = self._learned()
         uses = self._worth_asking()
-        found = [server_lookup(uses, role, name, place, learned) for role in ROLES]
+        found = [server_lookup(uses, role, name, place, learned) for role in roles]
         return list(filter(None, found))
 
     def finds_names(self) -> bool:

@@ -122,8 +122,13 @@ def choose_operations(uses: Sequence[ToolOperation], role: str) -> list[ToolOper
     """
     fit = [use for use in uses if _score(use, role) >= _MIN_SCORE]
     if not fit and role == "search" and not any(_has_role(use) for use in uses):
-        fit = [use for use in uses if use.may_be_asked and takes_name(use.schema, use.description)]
+        fit = [use for use in uses if _may_find(use)]
     return sorted(fit, key=lambda use: (-_score(use, role), len(use.key), use.key))
+
+
+def _may_find(use: ToolOperation) -> bool:
+    takes = use.may_be_asked and takes_name(use.schema, use.description)
+    return takes and not use.finds_files
 
 
 def _has_role(use: ToolOperation) -> bool:
@@ -131,7 +136,7 @@ def _has_role(use: ToolOperation) -> bool:
 
 
 def _score(use: ToolOperation, role: str) -> int:
-    if not use.may_be_asked:
+    if not use.may_be_asked or (role == "search" and use.finds_files):
         return 0
     return 3 * len(use.words & ROLES[role]) + len(use.described & ROLES[role])
 
@@ -159,7 +164,22 @@ def fills(use: ToolOperation, target: Target) -> list[dict[str, Any]]:
     if not takes_name(use.schema, use.description):
         return []
     sets = arguments_for(_asking(use.schema), target, described=use.description)
-    return [one for one in sets if _holds(one, target.name)][:MOST_WAYS]
+    asking = (one | _in_contents(use.schema) for one in sets if _holds(one, target.name))
+    return list(asking)[:MOST_WAYS]
+
+
+_CONTENTS = ("content", "contents", "text", "code")
+_NAMES = {"file", "files", "filename", "filenames", "name", "names", "path", "paths"}
+
+
+def _in_contents(schema: Mapping[str, Any]) -> dict[str, str]:
+    """`searchType: content`, where a tool that is not told so looks at files' names."""
+    for key, about in (schema.get("properties") or {}).items():
+        choices = about.get("enum") if isinstance(about, Mapping) else None
+        if isinstance(choices, list) and not _NAMES.isdisjoint(map(str, choices)):
+            wanted = [one for one in _CONTENTS if one in choices]
+            return {key: wanted[0]} if wanted else {}
+    return {}
 
 
 def _asking(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -55,6 +55,20 @@ _CHECKS = frozenset(
 )
 _AWAY = frozenset("remote url web github gitlab fetch clone download online http".split())
 """A cell has no network."""
+_OF_FILES = frozenset("file files filename filenames path paths glob".split())
+_FINDS_FILES = re.compile(
+    r"""
+    \bglob
+    | \b(?:find|search|locate|look)\w*\ (?:for\ )?(?:all\ )?files   # Search for files
+    | \bfiles?\ ?(?:names?\b|by\ |matching\b|whose\b)   # file names; files by pattern
+    | \bpaths\b
+    """,
+    re.I | re.X,
+)
+_IN_FILES = re.compile(
+    r"contents?\b|\b(?:text|code|lines?|rg)\b|grep|occurrence|\b(?:in|inside|within)\ files",
+    re.I,
+)
 DESCRIPTION_CHARS = 300
 """Of what a tool says of itself: the rest tells of its arguments."""
 
@@ -89,6 +103,13 @@ class ToolOperation:
         if self.mode:
             return set()
         return set(re.findall(r"[a-z]+", self.description.lower()[:DESCRIPTION_CHARS]))
+
+    @property
+    def finds_files(self) -> bool:
+        """It looks at files' names alone: what stands in them is not found so."""
+        said = self.description[:DESCRIPTION_CHARS]
+        is_of_files = bool(self.words & _OF_FILES) and _FINDS_FILES.search(said) is not None
+        return is_of_files and _IN_FILES.search(said) is None
 
     @property
     def may_be_asked(self) -> bool:

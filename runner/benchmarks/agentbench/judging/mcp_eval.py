@@ -24,9 +24,9 @@ from runner.protocols import Model, Turn, UserMessage
 from runner.records import Record, Unscored, canonical_json, digest_of
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.form import BrokenReply, Question, fenced
-from runner.scoring.judges.judge_requests import TIMEOUT_SEC, Ask, Asking
+from runner.scoring.judges.judge_requests import Ask, Asking
 from runner.scoring.judges.judge_settings import JudgeSettings
-from runner.support.errors import FairtrialError, NoVerdict
+from runner.support.errors import FairtrialError, NoReply
 
 R = TypeVar("R")
 VERSION = "1"
@@ -122,16 +122,13 @@ class TextAsking(Asking):
     """Asking for prose; a reply that cannot be used, twice, leaves the others their verdicts."""
 
     async def _reply(self, model: Model, asked: UserMessage, request: Question[Any]) -> Turn:
-        turn = await model.turn(request.system, [asked], (), timeout_sec=TIMEOUT_SEC)
+        turn = await model.turn(request.system, [asked], (), timeout_sec=self.settings.reply_sec)
         return replace(turn, calls=(), text=canonical_json({"text": turn.text}))
 
     async def _ask(self, model: Model, ask: Ask[R]) -> R:
         try:
             return await super()._ask(model, ask)
-        except NoVerdict as error:
-            # One that is not reached, with a cause, would not be reached for the next either.
-            if error.__cause__ is not None:
-                raise
+        except NoReply as error:
             return cast("R", Unscored(reason=error.what))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from runner.grounding.inline import read_chunk
+from runner.grounding.extract import read_chunk
 from runner.grounding.unlisted import UnlistedFiles
 
 _FILES = UnlistedFiles()

@@ -1,0 +1,245 @@
+"""The transcript and the sums of a cell whose agent is a program: from what passed the bridge and
+the server's tap, never from what the program says of itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from runner.agents.packaged.mcp_tap import ServerCallMade
+from runner.agents.packaged.packaged_agent import PackagedAgent
+from runner.agents.packaged.wire_reading import GivenResult, ModelRequest, ReadReply
+from runner.agents.usage import UsageTotals, usage_of
+from runner.protocols import Call, Turn
+from runner.records import Event, Note, Prose, Thinking, ToolCall, ToolResult
+from runner.support.token_estimate import estimated_tokens
+
+HELPER = "helper"
+"""Whose turns are that are offered no tools: titles, summaries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversing:
+    """One request, placed."""
+
+    subagent: str | None
+    """None for the agent's own conversation."""
+    step: int
+    size_chars: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pending:
+    """A call that the model has asked for, and whose result no request has held yet."""
+
+    step: int
+    turn: int
+    call: Call
+    is_servers: bool
+
+
+class CellLedger:
+    """What one cell has heard so far."""
+
+    def __init__(
+        self,
+        agent: PackagedAgent,
+        server_tools: dict[str, str],
+        record: Callable[[Event], None],
+        totals: UsageTotals,
+    ) -> None:
+        """`server_tools`: as the model is offered them -> as the server calls them."""
+        self._agent = agent
+        self._server_tools = server_tools
+        self._record = record
+        self.totals = totals
+        self.step = 0
+        self.last: Turn | None = None
+        """The agent's own last turn in this step."""
+        self.said: list[str] = []
+        """Its prose in this step."""
+        self._turn = 0
+        self._own = ""
+        self._subagents: dict[str, str] = {}
+        self._pending: dict[str, _Pending] = {}
+        self._given: Counter[tuple[str | None, str]] = Counter()
+        self._reached: list[ServerCallMade] = []
+
+    def begin_step(self, step: int) -> None:
+        self.step, self._turn, self.last, self.said = step, 0, None, []
+
+    def note(self, text: str) -> None:
+        self._record(Note(text=text))
+
+    # --- a turn ---------------------------------------------------------------------------------
+
+    def asked(self, conversation: str, request: ModelRequest, size_chars: int) -> Conversing:
+        """Place a request, and record the results that it is the first to hold."""
+        whose = self._whose(conversation, request)
+        self._take_results(whose, request.results)
+        return Conversing(subagent=whose, step=self.step, size_chars=size_chars)
+
+    def _whose(self, conversation: str, request: ModelRequest) -> str | None:
+        if not request.tools:
+            return HELPER
+        # The first that is offered tools is the agent itself.
+        self._own = self._own or conversation
+        if conversation == self._own:
+            return None
+        number = len(self._subagents) + 1
+        return self._subagents.setdefault(conversation, f"subagent {number}")
+
+    def answered(
+        self, asked: Conversing, reply: ReadReply, *, backoff_sec: float, retries: int
+    ) -> None:
+        """Record a reply as far as it came; of one that broke off, no call is made."""
+        turn = replace(reply.turn, backoff_sec=backoff_sec, retries=retries)
+        if turn.estimated:
+            turn = _estimated(turn, asked.size_chars)
+        if not reply.whole:
+            turn = replace(turn, calls=())
+        number, self._turn = self._turn, self._turn + 1
+        self.totals.count_turn(turn, asked.subagent)
+        if asked.subagent is None:
+            self._record_words(asked, turn, number, whole=reply.whole)
+        usage = usage_of(turn, asked.step, number, 0.0)
+        # Its seconds are the step's: tools and turns run beside one another in there.
+        changes = {"wall_sec": None, "subagent": asked.subagent}
+        self._record(usage.model_copy(update=changes))
+        self._record_calls(asked, turn, number)
+
+    def _record_words(self, asked: Conversing, turn: Turn, number: int, *, whole: bool) -> None:
+        if turn.thinking:
+            self._record(Thinking(step=asked.step, turn=number, text=turn.thinking))
+        # What broke off is asked for again: it would stand in the answer twice.
+        if turn.text and whole:
+            self._record(Prose(step=asked.step, turn=number, text=turn.text))
+            self.said.append(turn.text)
+        if whole:
+            self.last = turn
+
+    def _record_calls(self, asked: Conversing, turn: Turn, number: int) -> None:
+        for call in turn.calls:
+            is_servers = call.tool in self._server_tools
+            own = call if is_servers else self._agent.recorded(call)
+            self._pending[call.id] = _Pending(
+                step=asked.step, turn=number, call=call, is_servers=is_servers
+            )
+            self._record(_call_event(asked.step, number, own, is_servers=is_servers))
+        self.totals.actions += len(turn.calls)
+
+    # --- results --------------------------------------------------------------------------------
+
+    def _take_results(self, whose: str | None, results: tuple[GivenResult, ...]) -> None:
+        held: Counter[str] = Counter()
+        for result in results:
+            held[result.call_id] += 1
+            # A provider may number the calls of each turn from 0: an old result is not a new one's.
+            if held[result.call_id] <= self._given[whose, result.call_id]:
+                continue
+            self._given[whose, result.call_id] += 1
+            pending = self._pending.pop(result.call_id, None)
+            if pending is not None:
+                self._record(self._result(pending, result))
+
+    def _result(self, pending: _Pending, given: GivenResult) -> ToolResult:
+        if pending.is_servers:
+            return _servers_result(pending, given, self._take_reached(pending.call))
+        return ToolResult(
+            step=pending.step,
+            turn=pending.turn,
+            call_id=given.call_id,
+            text=given.text,
+            is_error=given.is_error or self._agent.failed(given.text),
+            size_chars=len(given.text),
+            digest=_digest(given.text),
+            truncated=False,
+            wall_sec=None,
+        )
+
+    def _take_reached(self, call: Call) -> ServerCallMade | None:
+        tool = self._server_tools[call.tool]
+        for exact in (True, False):
+            for made in self._reached:
+                if made.tool == tool and (made.arguments == call.arguments or not exact):
+                    self._reached.remove(made)
+                    return made
+        return None
+
+    def reached(self, made: ServerCallMade) -> None:
+        """A call came to the server."""
+        self._reached.append(made)
+
+    def end_step(self) -> None:
+        """Record what reached the server, and whose results no request has held."""
+        for call_id, pending in list(self._pending.items()):
+            made = self._take_reached(pending.call) if pending.is_servers else None
+            if made is not None:
+                # The cell ended before the model was given it.
+                del self._pending[call_id]
+                given = GivenResult(call_id=call_id, text=made.text)
+                self._record(_servers_result(pending, given, made))
+        self._record_unasked()
+
+    def _record_unasked(self) -> None:
+        """Of a program that runs code, which calls the server by itself."""
+        names = {theirs: offered for offered, theirs in self._server_tools.items()}
+        for made in self._reached:
+            number, self._turn = self._turn, self._turn + 1
+            call_id = f"unasked {self.totals.actions}"
+            tool = names.get(made.tool, made.tool)
+            call = Call(id=call_id, tool=tool, arguments=made.arguments)
+            self._record(_call_event(self.step, number, call, is_servers=True))
+            pending = _Pending(step=self.step, turn=number, call=call, is_servers=True)
+            given = GivenResult(call_id=call_id, text=made.text)
+            self._record(_servers_result(pending, given, made))
+            self.totals.actions += 1
+        if self._reached:
+            self.note(f"{len(self._reached)} calls came to the server that no turn asked for")
+        self._reached = []
+
+
+def _call_event(step: int, turn: int, call: Call, *, is_servers: bool) -> ToolCall:
+    return ToolCall(
+        step=step,
+        turn=turn,
+        call_id=call.id,
+        origin="server" if is_servers else "shell",
+        tool=call.tool,
+        arguments=call.arguments,
+    )
+
+
+def _servers_result(
+    pending: _Pending, given: GivenResult, made: ServerCallMade | None
+) -> ToolResult:
+    """By what the server said; a call that has not reached it has failed."""
+    return ToolResult(
+        step=pending.step,
+        turn=pending.turn,
+        call_id=given.call_id,
+        text=given.text,
+        is_error=made is None or made.is_error or given.is_error,
+        size_chars=made.size_chars if made else len(given.text),
+        digest=made.digest if made else _digest(given.text),
+        truncated=made is not None and len(given.text) < made.size_chars,
+        wall_sec=made.wall_sec if made else 0.0,
+        moved_numbers=made.moved_numbers if made else None,
+    )
+
+
+def _estimated(turn: Turn, given_chars: int) -> Turn:
+    """By characters, of a provider that counts nothing."""
+    written = len(turn.text) + len(turn.thinking) + sum(len(str(it)) for it in turn.calls)
+    return replace(
+        turn,
+        input_tokens=estimated_tokens(given_chars),
+        output_tokens=estimated_tokens(written),
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

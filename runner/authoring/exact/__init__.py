@@ -1,0 +1,1 @@
+"""Questions whose whole answer is known (docs/keys.md)."""

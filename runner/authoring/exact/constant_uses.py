@@ -1,0 +1,104 @@
+"""Where is a constant or a field used?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from runner.authoring.drafting.doubts import doubt_of, is_compound
+from runner.authoring.drafting.syntax import NameUse, Parsed
+from runner.authoring.drafting.tree import TEST_PATH
+from runner.authoring.exact.kind import MOST, Ground, Kind, near_misses, other_lines, question
+from runner.grounding.outlines import Definition
+from runner.records import MustCite
+from runner.records.exact import ExactQuestion
+
+_FEWEST = 2
+_CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_WITH_FIELDS = frozenset("c cpp go rust".split())
+"""Whose grammars tell a field's name from every other."""
+_FIELD = "field_identifier"
+
+
+def _subjects(ground: Ground) -> Sequence[str]:
+    defined = ground.tree.definitions
+    return [
+        it
+        for it in ground.names
+        if len(defined[it]) == 1 and (_is_constant(it) or _is_field(ground, it))
+    ]
+
+
+def _is_constant(name: str) -> bool:
+    return bool(_CONSTANT.fullmatch(name))
+
+
+def _is_field(ground: Ground, name: str) -> bool:
+    path, definition = ground.tree.definitions[name][0]
+    parsed = ground.tree.code[path]
+    if parsed.language not in _WITH_FIELDS or not is_compound(name) or not definition.owners:
+        return False
+    return parsed.node_type(definition.at, name) == _FIELD and parsed.kind(definition) == "other"
+
+
+def _ask(ground: Ground, name: str) -> ExactQuestion | None:
+    ((path, definition),) = ground.tree.definitions[name]
+    home = ground.tree.code[path]
+    if home.kind(definition) != "other" or TEST_PATH.search(path):
+        return None
+    places = _uses(ground, name, home, definition)
+    lines = {(it.path, it.line) for it in places}
+    if not _FEWEST <= len(lines) <= MOST or (path, definition.line) in lines:
+        return None
+    shown = f"{definition.owners[-1]}.{name}" if definition.owners else name
+    at = MustCite(path=path, line=definition.line, symbol=name)
+    optional = [at]
+    for where in ground.tree.holders[name]:
+        optional += other_lines(ground, where, name)
+    return question(
+        "uses",
+        name,
+        f"Where is `{shown}` used? Every line of code that reads it or sets it anew counts,"
+        " wherever in this repository it is, tests included: no imports, no comments, no strings,"
+        " not its definition.",
+        places=places,
+        optional=optional,
+        wrong=near_misses(ground, name),
+    )
+
+
+def _uses(ground: Ground, name: str, home: Parsed, definition: Definition) -> list[MustCite]:
+    """Every use; none at all if one is in doubt."""
+    found = []
+    for path in ground.tree.holders[name]:
+        parsed = ground.tree.code[path]
+        used = parsed.uses(name)
+        in_code = [it for it in used if not parsed.outline.is_mute(it.at)]
+        for use in in_code:
+            if use.kind in ("definition", "import"):
+                continue
+            if _is_doubtful(use, in_code, parsed, home, definition):
+                return []
+            found.append(MustCite(path=path, line=use.line, symbol=name))
+    return found
+
+
+def _is_doubtful(
+    use: NameUse, uses: Sequence[NameUse], parsed: Parsed, home: Parsed, definition: Definition
+) -> bool:
+    name = definition.name
+    if not _is_constant(name):
+        # A setter that a macro makes is called by the field's name; C calls what a field holds.
+        if use.kind == "call" and parsed.language != "c":
+            return True
+        return parsed.language not in _WITH_FIELDS or parsed.node_type(use.at, name) != _FIELD
+    if parsed.language != home.language and {parsed.language, home.language} != {"c", "cpp"}:
+        return True
+    before = parsed.receiver_of_value(use.at, name)
+    if before is None:
+        return True
+    called = use._replace(kind="call", receiver=before, inside=parsed.function_at(use.line))
+    return bool(doubt_of(called, uses, parsed, home, definition))
+
+
+KIND = Kind(kind="uses", subjects=_subjects, ask=_ask)

@@ -1,0 +1,89 @@
+"""Questions about a repository of one's own: made, written into a project, and pinned there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.authoring.drafting.command import keep
+from runner.authoring.drafting.tree import Tree
+from runner.authoring.exact.making import questions_of
+from runner.authoring.exact.proven import proven
+from runner.authoring.exact.question_files import read_suite, write_questions
+from runner.catalog.catalog import EXACT
+from runner.catalog.exact_questions import QUESTIONS_FILE
+from runner.catalog.project import write_project_lock
+from runner.grounding.commit_files import GitFiles
+from runner.protocols import Log
+from runner.records import ExactQuestions
+from runner.repositories.folders import OwnRepository, own_source
+from runner.repositories.local_labels import label_of
+from runner.support.errors import FairtrialError
+
+SEED = 1
+"""Of the draw: the same tree is asked the same questions, today and on any machine."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnQuestions:
+    """What is asked for."""
+
+    repo: str
+    """A path or URL."""
+    count: int
+    commit: str | None = None
+    """None for HEAD."""
+    dirty: bool = False
+    """Take a folder's files as they are."""
+    label: str = ""
+    """What a folder is called in files and reports; empty for one of our own."""
+
+
+def make_questions(
+    asked: OwnQuestions, project: Path, state: Path, environ: Mapping[str, str], log: Log
+) -> list[str]:
+    """Their ids; they are in the project's scenarios/exact/, and its locks hold them.
+
+    Those that are there already stay. Raises FairtrialError if nothing can be proven, or if what
+    is there is about another commit.
+    """
+    label = label_of(project, asked.repo, asked.label)
+    own = own_source(asked.repo, asked.commit, asked.dirty, state, label=label, environ=environ)
+    for note in own.notes:
+        log(note)
+    name = own.source.local_label or own.pin.commit[:12]
+    path = project / "scenarios" / EXACT / name / QUESTIONS_FILE
+    if path.is_file():
+        # Its lock stays as it is too: what was edited since has to be looked at and locked.
+        found = _kept(path, own.source.label)
+        log(f"{len(found.questions)} questions about {name} are there already, in {path.parent}")
+    else:
+        found = _made(name, asked, own, log)
+        write_questions(project, name, found)
+        keep(project, own)
+        write_project_lock(project)
+        log(f"made {len(found.questions)} questions whose whole answer is proven: {path}")
+        log("  no second program was asked: `fairtrial exact check` asks those that there are")
+    return [f"{name}.{it.name}" for it in found.questions]
+
+
+def _made(name: str, asked: OwnQuestions, own: OwnRepository, log: Log) -> ExactQuestions:
+    with GitFiles(own.path, own.commit) as files:
+        tree = Tree(files)
+        log(f"read {len(tree.code)} files of code, most of it {tree.language}")
+        made = questions_of(tree, own.source, asked.count, SEED, licence="not asked for")
+        kept = proven(name, made, files, log)
+    if not kept:
+        hint = "a larger repository, or one in a language that docs/exact.md lists"
+        raise FairtrialError("no question that was made proves itself", hint=hint)
+    return made.model_copy(update={"questions": tuple(kept)})
+
+
+def _kept(path: Path, label: str) -> ExactQuestions:
+    found = read_suite(path)
+    if found.repository.label != label:
+        hint = "remove that folder to have questions made of this one"
+        what = f"the questions there are about {found.repository.label}"
+        raise FairtrialError(what, where=str(path), hint=hint)
+    return found

@@ -1,0 +1,78 @@
+"""Lines as other languages write them: of `Zeile 150`, `第 150 行`, `150번째 줄` makes `line 150`.
+
+What is read afterwards need know English alone. Only what stands beside a number is touched.
+"""
+
+from __future__ import annotations
+
+import re
+
+_STEMS = (
+    *("Zeile", "Z. ", "ligne", "línea", "linea", "linha", "riga", "righe", "regel", "строк"),
+    *("Строк", "стр.", "行", "줄", "행", "라인"),
+)
+_TO = r"\s?(?:-|–|—|~|〜|～|\bbis\b|\bà\b|\ba\b|\bal\b|\bpor\b|\bпо\b|至|到|から|부터|에서)\s?"
+_AND = r"\s?(?:,|、|，|\bund\b|\bet\b|\by\b|\be\b|\bи\b|和|と|및|와|과)\s?"
+_NUMBERS = rf"\d{{1,7}}(?:(?:{_TO}|{_AND})\d{{1,7}}){{0,20}}"
+_WORD = r"""
+    (?:(?<=[\s(,;:`'"（])|\A)
+    (?: Zeilen?(?:nummern?)? | Z\. | lignes? | l[ií]neas? | linhas? | rig[ah]e? | regels?
+      | строк[а-я]{0,3} | стр\. )
+    (?:\s(?:n[°º.]|nr\.?|número|numéro|№))?
+"""
+_BETWEEN = (
+    r"(?:(?P<between>\b(?:entre|zwischen|между|fra|tra|tussen))\s(?:las\s|les\s|as\s|den\s)?)?"
+)
+_BEFORE = re.compile(
+    rf"{_BETWEEN}(?:{_WORD}|第|行(?=\s?\d)|줄|라인)[\s:：]{{0,2}}(?P<listed>{_NUMBERS})",
+    re.X | re.I,
+)
+_BEHIND = re.compile(
+    rf"""
+    (?:第\s?)?(?P<listed>{_NUMBERS})(?:-?(?:й|я|ю|е|ой|ую|ю))?\s?
+    (?:行目?|번째\s?(?:줄|행)|번\s?줄|행|줄|라인|строк[а-я]{{0,3}})(?:까지)?
+    """,
+    re.X,
+)
+_LINE = r"lines?\s\d{1,7}"
+_TWICE = re.compile(rf"line (?P<first>\d{{1,7}}){_TO}line (?P<last>\d{{1,7}})")
+_LEAD = re.compile(
+    rf"""
+    \s?(?:\b(?:à|a|en|auf|bei|ab|na|nas|nelle?|alla|в|на|из)\b\s(?:la\s|las\s|les\s|der\s|den\s)?
+      |[的中のにで의에]{{1,2}}\s?)(?={_LINE})
+    """,
+    re.X | re.I,
+)
+_OF = re.compile(
+    rf"""
+    (?P<line>{_LINE}(?:-\d{{1,7}})?(?:,\s\d{{1,7}}){{0,9}})\s
+    (?:von|aus|der|im|de|del|du|dans|en|em|do|da|di|из|в|van)\s
+    (?:(?:la|le|el|the|der|den)\s)?(?:(?:Datei|fichier|archivo|arquivo|файла|файле|file)\s)?(?=[`*(]{{0,2}}[\w./-]*\.\w)
+    """,
+    re.X | re.I,
+)
+_CJK = "[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af]"
+_MARKS = str.maketrans({"（": " (", "）": ") ", "，": ", ", "、": ", ", "：": ": ", "。": ". "})
+_TO_ALONE, _AND_ALONE = re.compile(_TO), re.compile(_AND)
+
+
+def with_english_lines(text: str) -> str:
+    """The text, with `line` for each other language's word; the same if it has none."""
+    if not any(stem in text for stem in _STEMS):
+        return text
+    is_unspaced = any(sign in text for sign in ("行", "줄", "행", "라인"))
+    if is_unspaced:
+        # Their words stand against a path without a blank, and `\w` takes both for one.
+        text = re.sub(rf"(?<=[A-Za-z`)])(?={_CJK})", " ", text).translate(_MARKS)
+        text = re.sub(r"(?<=[在见於于从到和与及看と])(?=[\w./-]{1,200}\.\w)", " ", text)
+    text = _BEHIND.sub(_line, _BEFORE.sub(_line, text))
+    if is_unspaced:
+        text = re.sub(rf"(?<={_CJK})(?=line\s\d)|(?<=\d)(?={_CJK})", " ", text)
+    text = _TWICE.sub(r"lines \g<first>-\g<last>", text)
+    return _OF.sub(r"\g<line> of ", _LEAD.sub(" at ", text))
+
+
+def _line(found: re.Match[str]) -> str:
+    is_between = "between" in found.re.groupindex and found["between"]
+    listed = _AND_ALONE.sub("-" if is_between else ", ", _TO_ALONE.sub("-", found["listed"]))
+    return f"line {listed}"

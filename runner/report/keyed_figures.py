@@ -1,0 +1,169 @@
+"""What a report of questions with a key has besides: F1 in its parts, by kind, and by question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from runner.records import ExactKind, Verdict
+from runner.records.arms import NO_TOOLS_ARM
+from runner.records.run_store import LoadedCell
+from runner.report.clusters import Topic
+from runner.report.figures import bounds, figure_of, key_f1, rounded, values
+from runner.report.records import Keyed, KeyedArm, KeyedKind, KeyedQuestion
+from runner.report.view import ArmView, RunView, fairness_of
+from runner.scoring import statistics
+from runner.scoring.judges.exact_judge import BESIDE, FOUND
+from runner.support.code_digest import makes_figures
+
+BY_HEART = 0.5
+"""F1 without any tool from which on a question is taken for one that the model knows."""
+NEEDS_SERVER = 0.5
+"""What a text search gets less than, of a question that asks for more than one."""
+FEWEST = 6
+"""Groups of questions of a kind below which their mean has no interval."""
+
+
+@makes_figures
+def keyed(view: RunView) -> Keyed | None:
+    """None if a question of the run has no key."""
+    if not view.clusters.by_keys:
+        return None
+    return Keyed(
+        arms=tuple(_arm(arm) for arm in view.arms),
+        kinds=tuple(_kinds(view)),
+        questions=tuple(_questions(view)),
+    )
+
+
+# --- arms -----------------------------------------------------------------------------------
+
+
+def _arm(arm: ArmView) -> KeyedArm:
+    hard = [name for name, topic in arm.clusters.topics.items() if _needs_server(topic)]
+    verdicts = list(_verdicts(arm))
+    return KeyedArm(
+        label=arm.label,
+        f1=figure_of(arm, key_f1),
+        recall=_mean_of(verdicts, FOUND),
+        precision=_mean_of(verdicts, BESIDE),
+        hard=figure_of(_of(arm, hard), key_f1) if hard else None,
+        wrong_lines=sum(_missed(verdict, "wrong_line") for verdict in verdicts),
+        near_misses=sum(len(verdict.false_claims) for verdict in verdicts),
+    )
+
+
+def _needs_server(topic: Topic) -> bool:
+    return topic.grep_f1 is not None and topic.grep_f1 < NEEDS_SERVER
+
+
+def _of(arm: ArmView, scenarios: Sequence[str]) -> ArmView:
+    """The same arm over some of the questions."""
+    kept = {*scenarios}
+    return replace(arm, cells=tuple(it for it in arm.cells if it.cell.scenario in kept))
+
+
+def _verdicts(arm: ArmView) -> Iterator[Verdict]:
+    for cell in arm.usable:
+        fairness = fairness_of(cell)
+        if fairness is not None and fairness.verdict is not None:
+            yield fairness.verdict
+
+
+def _mean_of(verdicts: Sequence[Verdict], criterion: str) -> float | None:
+    """Of the questions that have places: whether there are none has neither."""
+    found = [
+        step.criteria[criterion].score
+        for verdict in verdicts
+        for step in verdict.steps
+        if criterion in step.criteria
+    ]
+    return rounded(statistics.mean(found)) if found else None
+
+
+def _missed(verdict: Verdict, placing: str) -> int:
+    return sum(fact.place == placing for fact in verdict.facts)
+
+
+# --- kinds ----------------------------------------------------------------------------------
+
+
+def _kinds(view: RunView) -> Iterator[KeyedKind]:
+    by_kind: dict[ExactKind, list[str]] = {}
+    for name, topic in view.clusters.topics.items():
+        if topic.asks is not None:
+            by_kind.setdefault(topic.asks, []).append(name)
+    for kind in sorted(by_kind):
+        for arm in view.arms:
+            yield _kind(kind, _of(arm, by_kind[kind]), view)
+
+
+def _kind(kind: ExactKind, arm: ArmView, view: RunView) -> KeyedKind:
+    figure = figure_of(arm, key_f1)
+    low, high = _interval(arm, values(arm.usable, key_f1))
+    shell = view.shell_of(arm)
+    verdicts = list(_verdicts(arm))
+    found = KeyedKind(
+        kind=kind,
+        label=arm.label,
+        f1=figure.model_copy(update={"low": low, "high": high}),
+        recall=_mean_of(verdicts, FOUND),
+        precision=_mean_of(verdicts, BESIDE),
+    )
+    if arm.is_shell or shell is None:
+        return found
+    names = [cell.cell.scenario for cell in arm.cells]
+    differences = statistics.trial_differences(
+        values(_of(shell, names).usable, key_f1), values(arm.usable, key_f1)
+    )
+    if not differences:
+        return found
+    low, high = _interval(arm, differences)
+    means = arm.clusters.means(statistics.scenario_means(differences))
+    delta = rounded(statistics.mean(means))
+    return found.model_copy(update={"delta": delta, "delta_low": low, "delta_high": high})
+
+
+def _interval(
+    arm: ArmView, by_trial: Mapping[statistics.Trial, float]
+) -> tuple[float | None, float | None]:
+    """95 %, over groups of questions or repositories; each kind by itself."""
+    means = arm.clusters.means(statistics.scenario_means(by_trial))
+    if len(means) < FEWEST:
+        return None, None
+    return bounds(statistics.ClusterMean(figures=means).interval())
+
+
+# --- questions ------------------------------------------------------------------------------
+
+
+def _questions(view: RunView) -> Iterator[KeyedQuestion]:
+    for name, topic in view.clusters.topics.items():
+        scores = {arm.label: _score(arm.within(name)) for arm in view.arms}
+        if topic.asks is not None:
+            yield KeyedQuestion(
+                id=name,
+                kind=topic.asks,
+                grep_f1=topic.grep_f1,
+                f1=scores,
+                by_heart=tuple(_knowing(view, name)),
+            )
+
+
+def _score(arm: ArmView) -> float | None:
+    found = list(values(arm.usable, key_f1).values())
+    return rounded(statistics.mean(found)) if found else None
+
+
+def _knowing(view: RunView, name: str) -> Iterator[str]:
+    """Models that answer it without any tool. That there is none is said without knowing it."""
+    for arm in view.arms:
+        if arm.server == NO_TOOLS_ARM and any(map(_knows, arm.within(name).usable)):
+            yield arm.model
+
+
+def _knows(cell: LoadedCell) -> bool:
+    fairness = fairness_of(cell)
+    if fairness is None or fairness.verdict is None or not fairness.verdict.facts:
+        return False
+    return fairness.verdict.quality >= BY_HEART

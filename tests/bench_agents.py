@@ -1,0 +1,107 @@
+"""What the bridge adds to a request of an agent that is a program, beside the same request to the
+provider from this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import docker
+
+from runner.agents.models import open_model
+from runner.agents.models.model_settings import Endpoint, ModelSettings
+from runner.agents.models.remote import RemoteModel
+from runner.agents.packaged import PACKAGED
+from runner.agents.packaged.bridge import ProviderBridge, Upstream
+from runner.agents.packaged.cell_end import AgentClock, CellEnd
+from runner.agents.packaged.cell_ledger import CellLedger
+from runner.agents.packaged.treatment import Treatment
+from runner.agents.usage import UsageTotals
+from runner.records import Budget, Limits
+from runner.sandbox.cell_layout import AGENT_USER
+from runner.sandbox.container import ContainerSpec, open_container
+from runner.sandbox.relay import McpWire, RelayedReply, RelayedRequest, open_relay
+from tests.real_agents.scripted_provider import Reply, providing
+
+TIMES = 200
+BODY_CHARS = 60_000
+"""As a first request of Codex's has them."""
+CLIENT = """
+import http.client, json, statistics, sys, time
+asked = {"model": "m", "input": [], "tools": [], "instructions": "x" * int(sys.argv[2])}
+body = json.dumps(asked).encode()
+taken = []
+# Kept open from one request to the next, as agents keep theirs.
+link = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+for _ in range(int(sys.argv[3])):
+    began = time.perf_counter()
+    link.request("POST", "/v1/responses", body, {"content-type": "application/json"})
+    assert b"response.completed" in link.getresponse().read()
+    taken.append(time.perf_counter() - began)
+print(statistics.median(taken))
+"""
+SIZES = (str(BODY_CHARS), str(TIMES))
+
+
+class _Bridged:
+    """relay.Answering of a bridge alone."""
+
+    def __init__(self, url: str) -> None:
+        settings = ModelSettings(openai=Endpoint(key="none", url=f"{url}/v1"))
+        model = open_model("openai:m", settings)
+        assert isinstance(model, RemoteModel)
+        agent = PACKAGED["codex"]
+        totals = UsageTotals()
+        self.bridge = ProviderBridge(
+            agent=agent,
+            upstream=Upstream(
+                provider=model.provider, url=f"{url}/v1", settings=settings, model="m"
+            ),
+            ledger=CellLedger(agent, {}, lambda _: None, totals),
+            treatment=Treatment(agent=agent, server="", server_tools={}),
+            budget=Budget(tokens=10**9, wall_sec=3600, actions=10**6),
+            end=CellEnd(),
+            clock=AgentClock(),
+        )
+
+    async def answer(self, asked: RelayedRequest, reply: RelayedReply) -> None:
+        await self.bridge.answer(asked, reply)
+
+    async def take_line(self, line: bytes, wire: McpWire) -> None:
+        raise AssertionError(line, wire)
+
+    def refused(self, user: str) -> None:
+        raise AssertionError(user)
+
+    def failed(self, error: BaseException) -> None:
+        raise AssertionError from error
+
+
+async def _bridged_sec(client: docker.DockerClient, image: str, url: str) -> float:
+    spec = ContainerSpec(image=image, limits=Limits(cpus=1), deadline_sec=600)
+    async with open_container(client, spec) as container:
+        bridged = _Bridged(url)
+        async with open_relay(container, bridged) as relay:
+            http, _ = await relay.ports()
+            argv = ["python3", "-I", "-c", CLIENT, str(http), *SIZES]
+            stream = await container.exec_stream(argv, user=AGENT_USER)
+            printed = b"".join([chunk async for chunk in stream.stdout()])
+        await bridged.bridge.close()
+    return float(json.loads(printed))
+
+
+def _direct_sec(url: str) -> float:
+    argv = [sys.executable, "-I", "-c", CLIENT, str(urlsplit(url).port), *SIZES]
+    return float(subprocess.run(argv, capture_output=True, check=True).stdout)
+
+
+def bridge_sec(client: docker.DockerClient, image: str) -> tuple[float, float]:
+    """Median seconds of a request: through the bridge, and from this machine."""
+    with providing(lambda _: Reply(text="Yes.")) as provider:
+        direct = _direct_sec(provider.url)
+        bridged = asyncio.run(_bridged_sec(client, image, provider.url))
+    return bridged, direct

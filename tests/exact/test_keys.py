@@ -1,0 +1,337 @@
+"""A key holds all of the answer and nothing else, or the name is not asked about. Real parses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from runner.authoring.exact.kind import LANGUAGES, Ground
+from runner.authoring.exact.making import KINDS, questions_of
+from runner.records import GitSource
+from runner.records.exact import ExactQuestion
+from tests.proposing.trees import PYTHON, padded, tree_of
+
+SHOP = GitSource(kind="git", url="local:shop", commit="0" * 40)
+NEAR = {
+    "shop/notes.py": "# count_money is told of here alone\nrate = 1\n",
+    "shop/coins.py": "def count_money_in_coins(till):\n    return till\n",
+}
+
+
+def asked(folder: Path, files: Mapping[str, str], kind: str, subject: str) -> ExactQuestion | None:
+    return KINDS[kind].ask(Ground(tree_of(folder, files)), subject)
+
+
+def key(folder: Path, files: Mapping[str, str], kind: str, subject: str) -> ExactQuestion:
+    found = asked(folder, files, kind, subject)
+    assert found is not None
+    return found
+
+
+def lines(question: ExactQuestion) -> list[str]:
+    return [f"{it.path}:{it.line}" for it in question.key.places]
+
+
+def test_callers_are_the_calls_and_no_comment_no_import_and_no_test(tmp_path: Path) -> None:
+    made = key(tmp_path, {**PYTHON, **NEAR}, "callers", "count_money")
+    assert lines(made) == [
+        "shop/audit.py:8",
+        "shop/audit.py:11",
+        "shop/day.py:6",
+        "shop/report.py:5",
+    ]
+    optional = {f"{it.path}:{it.line}" for it in made.key.optional}
+    # Its definition, an import, a comment beside a call, and a test's call.
+    assert {"shop/till.py:1", "shop/day.py:1", "shop/day.py:5", "tests/test_till.py:5"} <= optional
+    wrong = {f"{it.path}:{it.line}" for it in made.key.wrong}
+    assert wrong == {"shop/notes.py:1", "shop/coins.py:1"}
+
+
+def test_test_callers_are_tests_and_a_helper_among_them_leaves_the_name_unasked(
+    tmp_path: Path,
+) -> None:
+    assert lines(key(tmp_path / "a", PYTHON, "test_callers", "count_money")) == [
+        "tests/test_till.py:5",
+        "tests/test_till.py:9",
+        "tests/test_till.py:13",
+    ]
+    helper = "from shop.till import count_money\n\n\ndef full():\n    return count_money([1])\n"
+    files = {**PYTHON, "tests/test_more.py": helper}
+    assert asked(tmp_path / "b", files, "test_callers", "count_money") is None
+
+
+def test_a_signature_is_edited_where_it_is_defined_and_where_it_is_called(tmp_path: Path) -> None:
+    made = key(tmp_path, PYTHON, "signature_edits", "count_money")
+    assert lines(made)[-4:] == [
+        "shop/till.py:1",
+        "tests/test_till.py:5",
+        "tests/test_till.py:9",
+        "tests/test_till.py:13",
+    ]
+    assert len(made.key.places) == 8
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("shop/more.py", "def spend(till):\n    return getattr(till, 'count_money')\n"),
+        ("shop/more.py", "def count_money(): ...\n"),
+        ("testing/more.py", "from shop.till import count_money\n\n\nx = count_money([])\n"),
+    ],
+    ids=["by a string", "a second one", "in what may be a test"],
+)
+def test_a_name_in_doubt_is_not_asked_about(tmp_path: Path, path: str, text: str) -> None:
+    for kind in ("callers", "signature_edits"):
+        assert asked(tmp_path / kind, {**PYTHON, path: text}, kind, "count_money") is None
+
+
+def test_a_function_that_calls_itself_is_not_asked_about(tmp_path: Path) -> None:
+    files = {"a.py": "def walk_down(tree):\n    return walk_down(tree)\n\n\nwalk_down(1)\n"}
+    assert asked(tmp_path, files, "callers", "walk_down") is None
+
+
+def test_a_name_that_a_macro_pastes_together_is_not_asked_about(tmp_path: Path) -> None:
+    plain = {
+        "a.c": "int safe_read(void) { return 1; }\n\n"
+        "int one(void) { return safe_read(); }\nint two(void) { return safe_read(); }\n",
+    }
+    assert len(key(tmp_path / "a", plain, "callers", "safe_read").key.places) == 2
+    pasted = {**plain, "b.h": "#define DO(what) safe_##what()\n"}
+    assert asked(tmp_path / "b", pasted, "callers", "safe_read") is None
+
+
+# --- none ---------------------------------------------------------------------------------------
+
+
+def test_nobody_calls_what_only_a_test_calls(tmp_path: Path) -> None:
+    files = {
+        "shop/till.py": "def open_drawer():\n    return 1\n",
+        "tests/test_till.py": "from shop.till import open_drawer\n"
+        + "\n" * 20
+        + "def test_it():\n    assert open_drawer()\n",
+    }
+    made = key(tmp_path, files, "no_caller", "open_drawer")
+    assert made.key.places == ()
+    assert [f"{it.path}:{it.line}" for it in made.key.wrong] == ["tests/test_till.py:23"]
+    assert asked(tmp_path / "b", PYTHON, "no_caller", "count_money") is None
+
+
+def test_an_invented_name_stands_nowhere(tmp_path: Path) -> None:
+    files = {"a.py": "def parse_config(): ...\n\n\ndef read_header(): ...\n"}
+    made = key(tmp_path / "a", files, "no_such_name", "parse_config+read_header")
+    assert "`parse_header`" in made.prompt
+    assert made.key.places == made.key.optional == ()
+    written = {**files, "b.py": "# parse_header would be one\n"}
+    pair = "parse_config+read_header"
+    assert asked(tmp_path / "b", written, "no_such_name", pair) is None
+
+
+def test_a_question_without_an_answer_reads_like_one_with(tmp_path: Path) -> None:
+    some = key(tmp_path / "a", PYTHON, "callers", "count_money")
+    none = key(
+        tmp_path / "b",
+        {"a.py": "def count_money():\n    return 1\n"},
+        "no_caller",
+        "count_money",
+    )
+    assert some.prompt == none.prompt
+
+
+# --- the other kinds ----------------------------------------------------------------------------
+
+
+def test_every_use_of_a_constant_counts_and_no_keyword_is_one(tmp_path: Path) -> None:
+    files = {
+        "shop/limits.py": "MOST_COINS = 9\n",
+        "shop/till.py": "from shop.limits import MOST_COINS\n\n\ndef fits(coins):\n"
+        "    return coins < MOST_COINS\n",
+        "shop/bag.py": "from shop import limits\n\n\ndef fits(coins):\n"
+        "    return coins < limits.MOST_COINS\n",
+    }
+    assert lines(key(tmp_path / "a", files, "uses", "MOST_COINS")) == [
+        "shop/bag.py:5",
+        "shop/till.py:5",
+    ]
+    keyword = {**files, "shop/more.py": "def more(pay):\n    pay(MOST_COINS=1)\n"}
+    assert asked(tmp_path / "b", keyword, "uses", "MOST_COINS") is None
+
+
+def test_a_setter_that_a_macro_makes_of_a_field_leaves_it_unasked(tmp_path: Path) -> None:
+    files = {
+        "till.rs": "struct Till { coin_count: u8 }\nfn one(it: &Till) -> u8 { it.coin_count }\n"
+        "fn two(it: &Till) -> u8 { it.coin_count }\n",
+    }
+    assert len(key(tmp_path / "a", files, "uses", "coin_count").key.places) == 2
+    built = {**files, "bag.rs": "fn bag(it: Builder) { it.coin_count(2); }\n"}
+    assert asked(tmp_path / "b", built, "uses", "coin_count") is None
+
+
+def test_a_field_is_used_where_the_grammar_says_field(tmp_path: Path) -> None:
+    files = {
+        "till.c": "struct till { int coin_count; };\n"
+        "int one(struct till *it) { return it->coin_count; }\n"
+        "void two(struct till *it) { it->coin_count = 2; }\n",
+    }
+    assert lines(key(tmp_path / "a", files, "uses", "coin_count")) == ["till.c:2", "till.c:3"]
+    local = {**files, "bag.c": "int bag(void) { int coin_count = 1; return coin_count; }\n"}
+    assert asked(tmp_path / "b", local, "uses", "coin_count") is None
+
+
+def test_overriders_are_the_methods_under_it(tmp_path: Path) -> None:
+    methods = "    def ring_up(self):\n        return 1\n"
+    files = {
+        "base.py": f"class Till:\n{methods}",
+        "paper.py": f"from base import Till\n\n\nclass Paper(Till):\n{methods}",
+        "coins.py": f"from paper import Paper\n\n\nclass Coins(Paper):\n{methods}",
+        "bell.py": f"class Bell:\n{methods}",
+    }
+    made = key(tmp_path, files, "overriders", "Till.ring_up")
+    assert lines(made) == ["coins.py:5", "paper.py:5"]
+    assert ("bell.py", 2) in {(it.path, it.line) for it in made.key.wrong}
+
+
+def test_a_call_reaches_the_one_that_is_imported(tmp_path: Path) -> None:
+    define = "def ring_up():\n    return 1\n"
+    files = {
+        "shop/bell.py": define,
+        "shop/till.py": define,
+        "shop/day.py": "from shop.till import ring_up\n\n\ndef day():\n    return ring_up()\n",
+    }
+    made = key(tmp_path / "a", files, "which_definition", "ring_up")
+    assert lines(made) == ["shop/till.py:1"]
+    assert [it.path for it in made.key.wrong] == ["shop/bell.py"]
+    local = {
+        **files,
+        "shop/day.py": "from shop.till import ring_up\n\n\ndef day(ring_up):\n"
+        "    return ring_up()\n",
+    }
+    assert asked(tmp_path / "b", local, "which_definition", "ring_up") is None
+
+
+def test_a_call_beside_what_it_reaches_is_not_asked_about(tmp_path: Path) -> None:
+    """Else whoever only says the question again would be right."""
+    define = "def ring_up():\n    return 1\n"
+    near = define + "\n\ndef day():\n    return ring_up()\n"
+    files = {"shop/bell.py": define, "shop/till.py": near}
+    assert asked(tmp_path / "a", files, "which_definition", "ring_up") is None
+    far = define + "\n" * 20 + "def day():\n    return ring_up()\n"
+    files = {"shop/bell.py": define, "shop/till.py": far}
+    assert lines(key(tmp_path / "b", files, "which_definition", "ring_up")) == ["shop/till.py:1"]
+
+
+def test_a_method_of_self_is_not_told_where_another_class_overrides_it(tmp_path: Path) -> None:
+    base = (
+        "class Till:\n    def ring_up(self):\n        return 1\n"
+        + "\n" * 20
+        + "    def day(self):\n        return self.ring_up()\n"
+    )
+    other = "class Bell:\n    def ring_up(self):\n        return 1\n"
+    files = {"till.py": base, "bell.py": other}
+    assert lines(key(tmp_path / "a", files, "which_definition", "ring_up")) == ["till.py:2"]
+    derived = "from till import Till\n\n\n" + other.replace("Bell", "Bell(Till)")
+    files = {"till.py": base, "bell.py": derived}
+    assert asked(tmp_path / "b", files, "which_definition", "ring_up") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "places"),
+    [
+        (
+            {
+                "shop/_till.py": "def ring_up():\n    return 1\n",
+                "shop/__init__.py": "from ._till import ring_up\n\n__all__ = ['ring_up']\n",
+                "day.py": "from shop import ring_up\n\nring_up()\n",
+            },
+            ["shop/__init__.py:1"],
+        ),
+        (
+            {
+                "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
+                "src/index.ts": "export { ring_up } from './till'\n",
+                "src/day.ts": "import { ring_up } from './till'\n\nring_up()\n",
+            },
+            ["src/index.ts:1"],
+        ),
+        (
+            {
+                "src/till.rs": "pub fn ring_up() -> u8 {\n    1\n}\n",
+                "src/lib.rs": "mod till;\npub use till::ring_up;\n",
+                "src/day.rs": "use crate::till::ring_up;\nfn day() -> u8 { ring_up() }\n",
+            },
+            ["src/lib.rs:2"],
+        ),
+    ],
+    ids=["python", "typescript", "rust"],
+)
+def test_a_re_export_is_no_import(
+    tmp_path: Path, files: Mapping[str, str], places: list[str]
+) -> None:
+    assert lines(key(tmp_path, files, "public_names", "ring_up")) == places
+
+
+def test_a_module_in_the_path_of_an_import_is_not_re_exported(tmp_path: Path) -> None:
+    files = {
+        "shop/till.py": "NAME = 1\n",
+        "shop/__init__.py": "from shop.versions import NAME\n",
+        "shop/day.py": "def versions():\n    return 1\n",
+    }
+    assert asked(tmp_path, files, "public_names", "versions") is None
+
+
+def test_what_is_exported_by_a_star_is_not_asked_about(tmp_path: Path) -> None:
+    files = {
+        "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
+        "src/index.ts": "export * from './till'\n",
+        "src/day.ts": "import { ring_up } from './till'\n\nring_up()\n",
+    }
+    for kind in ("public_names", "no_public_name"):
+        assert asked(tmp_path / kind, files, kind, "ring_up") is None
+
+
+def test_every_hop_counts_and_a_fork_ends_the_path(tmp_path: Path) -> None:
+    files = {
+        "a.py": "from b import second_step\n\n\ndef first_step():\n    return second_step()\n",
+        "b.py": "from c import third_step\n\n\ndef second_step():\n    return third_step()\n",
+        "c.py": "from d import last_step\n\n\ndef third_step():\n    return last_step()\n",
+        "d.py": "def last_step():\n    return 1\n",
+    }
+    made = key(tmp_path / "a", files, "path_to_sink", "last_step")
+    assert lines(made) == ["a.py:5", "b.py:5", "c.py:5"]
+    assert "`first_step`" in made.prompt
+    fork = {**files, "e.py": "from d import last_step\n\n\ndef fork():\n    return last_step()\n"}
+    assert asked(tmp_path / "b", fork, "path_to_sink", "last_step") is None
+
+
+# --- the draw -----------------------------------------------------------------------------------
+
+
+def test_equal_seeds_give_equal_questions_and_no_name_is_asked_about_twice(tmp_path: Path) -> None:
+    tree = tree_of(tmp_path, padded({**PYTHON, **NEAR}))
+    one, two, other = (questions_of(tree, SHOP, 12, seed).questions for seed in (1, 1, 2))
+    assert one == two
+    assert one != other
+    assert len({it.name for it in one}) == len(one)
+
+
+def test_no_prompt_gives_a_place_away(tmp_path: Path) -> None:
+    made = questions_of(tree_of(tmp_path, padded(PYTHON)), SHOP, 30, 1)
+    for it in made.questions:
+        for place in it.key.places:
+            assert f"{place.path}:{place.line}" not in it.prompt
+
+
+def test_what_was_built_is_not_asked_about(tmp_path: Path) -> None:
+    source = "export function ring_up() {\n  return 1\n}\nexport const a = [ring_up(), 1]\n"
+    more = {f"src/other{number}.ts": f"export const x{number} = 1\n" for number in range(5)}
+    use = "import { ring_up } from './till'\nring_up()\n"
+    files = {"src/till.ts": source, "src/day.ts": use, "till.js": source, "dist/x.js": source}
+    made = key(tmp_path, {**files, **more}, "callers", "ring_up")
+    assert {it.path for it in made.key.places} == {"src/till.ts", "src/day.ts"}
+
+
+def test_a_language_that_nothing_is_proven_in_is_not_asked_about(tmp_path: Path) -> None:
+    files = {"till.lua": "function ring_up()\nend\nring_up()\nring_up()\n"}
+    assert "lua" not in LANGUAGES
+    assert Ground(tree_of(tmp_path, files)).names == []

@@ -1,0 +1,58 @@
+"""What ships: many questions of many repositories, drawn, spread, pinned and free to use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import chain
+
+from runner.authoring.exact.kind import TAIL
+from runner.authoring.exact.question_files import FILE, SUITE, read_suite
+from runner.catalog.locks import read_repos_lock
+from runner.records.exact import ExactQuestion, ExactQuestions
+from tests.checkout import ROOT
+
+PERMISSIVE = {"MIT", "BSD-3-Clause", "Apache-2.0"}
+
+
+@cache
+def suites() -> list[ExactQuestions]:
+    return [read_suite(path) for path in sorted((ROOT / SUITE).glob(f"*/{FILE}"))]
+
+
+def questions() -> list[ExactQuestion]:
+    return list(chain.from_iterable(it.questions for it in suites()))
+
+
+def test_every_repository_is_pinned_and_may_be_used() -> None:
+    pins = read_repos_lock(ROOT)
+    assert all(it.repository.label in pins for it in suites())
+    assert {it.licence for it in suites()} <= PERMISSIVE
+    assert len({it.repository.label for it in suites()}) == len(suites())
+
+
+def test_no_kind_has_more_than_a_quarter_and_half_were_drawn() -> None:
+    kinds = Counter(it.key.kind for it in questions())
+    assert max(kinds.values()) <= len(questions()) / 4
+    drawn = sum(it.drawn for it in questions())
+    assert 0.4 <= drawn / len(questions()) <= 0.6
+
+
+def test_a_third_of_each_is_held_back() -> None:
+    for it in suites():
+        assert sum(one.held_back for one in it.questions) == len(it.questions) // 3
+
+
+def test_some_have_no_answer_and_no_prompt_says_which() -> None:
+    none = [it for it in questions() if not it.key.places]
+    assert len(questions()) / 10 <= len(none) <= len(questions()) / 4
+    assert all(it.prompt.endswith(TAIL) for it in questions())
+
+
+def test_no_near_miss_is_near_what_is_right() -> None:
+    for it in questions():
+        for miss in it.key.wrong:
+            for place in (*it.key.places, *it.key.optional):
+                last = place.end or place.line
+                apart = not place.line - 10 <= miss.line <= last + 10
+                assert miss.path != place.path or apart, it.name

@@ -1,0 +1,355 @@
+"""Codex CLI, really started in real cells, against a scripted provider on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import docker
+import pytest
+
+from runner.agents.packaged import PACKAGED
+from runner.agents.packaged.codex import Codex
+from runner.agents.packaged.packaged_agent import ProgramCommand, StepStart
+from tests.real_agents.cells import KEY, MODEL, SECOND, Cells, Ran, open_cells
+from tests.real_agents.policies import ANSWER, looking, shell_call, stepwise
+from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
+
+pytestmark = pytest.mark.docker
+BOTH = ("--scenario", "two-steps", "--server", "mcp-ripgrep")
+
+
+@pytest.fixture(scope="module")
+def cells(
+    tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient, base_image: str
+) -> Iterator[Cells]:
+    assert base_image  # it is there before any checkout needs it
+    with open_cells("codex", tmp_path_factory.mktemp("codex") / "checkout", engine) as opened:
+        opened.add_two_steps()
+        opened.add_ripgrep()
+        opened.add_scenario("few-tokens", tokens=1000)
+        opened.add_scenario("few-actions", actions=1)
+        opened.add_scenario("little-time", wall_sec=6)
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def ran(cells: Cells) -> Ran:
+    """Both arms of two steps, once."""
+    search = {"pattern": "finish_up", "path": "/workspace"}
+    return cells.run(looking(server="ripgrep", tool="search", arguments=search), *BOTH, name="ran")
+
+
+# --- a run --------------------------------------------------------------------------------------
+
+
+def test_both_arms_are_answered_scored_and_compared(ran: Ran) -> None:
+    assert ran.code == 0, ran.said
+    assert [it.outcome for it in ran.attempts] == ["answered", "answered"]
+    report = json.loads((ran.folder / "report.json").read_text())
+    assert report["incomparable"] == [] and report["contradictions"] == []
+    assert [arm["tally"]["measured"] for arm in report["arms"]] == [1, 1]
+    server = next(arm for arm in report["arms"] if arm["server"] == "mcp-ripgrep")
+    assert server["delta"]["pairs"] == 1
+    assert server["fairness"]["score"]["value"] > 0.9
+
+
+def test_the_first_line_says_which_agent_and_version_answered(ran: Ran) -> None:
+    assert ran.screen.splitlines()[0].endswith("ran · Codex CLI 0.169.0")
+    assert "What does Codex CLI 0.169.0 answer with mcp-ripgrep attached" in ran.screen
+    assert "· Codex CLI 0" in (ran.folder / "report.md").read_text().partition("\n# ")[2][:80]
+
+
+def test_the_servers_tools_are_offered_in_its_arm_alone(ran: Ran) -> None:
+    offered = [any("ripgrep" in namespace for namespace, _ in it.tools) for it in ran.asked]
+    assert offered.count(True) == 4 and offered.count(False) == 4
+    shell, server = ran.of("shell"), ran.of("mcp-ripgrep")
+    assert shell.program == server.program
+    assert "exec_command" in shell.program["tools"]
+
+
+def test_a_servers_call_is_recorded_as_the_server_answered_it(ran: Ran) -> None:
+    server = ran.of("mcp-ripgrep")
+    calls = [it for it in server.of("tool_call") if it["origin"] == "server"]
+    assert [it["tool"].rpartition("__")[2] for it in calls] == ["search", "search"]
+    results = {it["call_id"]: it for it in server.of("tool_result")}
+    result = results[calls[0]["call_id"]]
+    assert "app.py" in result["text"] and not result["is_error"] and result["wall_sec"] > 0
+    kept = (server.folder / "server.messages.jsonl").read_text()
+    assert kept.count("tools/call") == 2
+    assert not (ran.of("shell").folder / "server.messages.jsonl").exists()
+
+
+def test_the_second_step_goes_on_with_the_first_ones_conversation(ran: Ran) -> None:
+    last = ran.asked[-1]
+    assert SECOND in last.text and "Trace what" in last.text and ANSWER in last.text
+    for it in ran.attempts:
+        assert [end["stop"] for end in it.of("step_end")] == ["end", "end"]
+        assert ANSWER in it.prose
+
+
+def test_tokens_are_the_providers_each_counted_once(ran: Ran) -> None:
+    usage = ran.of("shell").of("usage")
+    # Of four turns: 1000 given and 30 written, then 1500 of which 1000 were held; and again.
+    assert [it["input_tokens"] for it in usage] == [1000, 500, 1000, 500]
+    assert [it["cache_read_tokens"] for it in usage] == [0, 1000, 0, 1000]
+    assert {it["served_by"] for it in usage} == {MODEL}
+    assert "subagent" not in usage[0]
+
+
+def test_the_key_is_with_the_provider_and_in_no_file_of_the_run(ran: Ran) -> None:
+    assert {it.headers["authorization"] for it in ran.asked} == {f"Bearer {KEY}"}
+    for path in ran.folder.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_run_that_is_finished_asks_nothing_again(cells: Cells, ran: Ran) -> None:
+    again = cells.run(looking(), *BOTH, name=ran.name)
+    assert again.code == 0 and again.asked == []
+    attested = cells.checkout.said("attest", ran.name, "--ungated")
+    assert attested.returncode == 0, attested.stderr
+
+
+def test_a_dry_run_knows_it_and_asks_nobody(cells: Cells) -> None:
+    dry = cells.run(looking(), *BOTH, "--dry-run")
+    assert dry.code == 0 and dry.asked == []
+    assert "Codex CLI 0.169.0 runs in each cell" in dry.screen
+
+
+def test_a_model_that_it_cannot_ask_is_refused(cells: Cells) -> None:
+    other = replace(cells, model="claude-sonnet-4-5").run(looking(), *BOTH)
+    assert other.code == 1 and other.attempts == []
+    assert "codex cannot ask claude-sonnet-4-5" in other.said
+
+
+# --- what is closed -----------------------------------------------------------------------------
+
+SEARCH = (
+    "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; "
+    "grep -rIs a-key-that-no-cell /home /tmp /opt /workspace /var /run /etc; "
+    "ls -l /proc/*/exe /proc/*/fd 2>&1 | head -200; "
+    "python3 -c 'import socket; socket.create_connection((\"192.0.2.9\", 80), 3)' 2>&1 | tail -1"
+)
+SNEAK = r"""
+python3 - <<'END'
+import json, pathlib, re, urllib.error, urllib.request
+texts = [p.read_bytes().decode(errors="replace") for p in pathlib.Path("/proc").glob("*/cmdline")]
+url = re.search(r"http://127.0.0.1:\d+", " ".join(texts))[0]
+def ask(path, body):
+    data = None if body is None else json.dumps(body).encode()
+    asked = urllib.request.Request(url + path, data, {"content-type": "application/json"})
+    try:
+        print(path, urllib.request.urlopen(asked).status)
+    except urllib.error.HTTPError as error:
+        print(path, error.code)
+ask("/v1/models", None)
+ask("/v1/files", {"model": "MODEL"})
+ask("/v1/responses", {"model": "another", "input": "hello"})
+END
+""".replace("MODEL", MODEL)
+
+
+def test_an_agent_that_looks_finds_no_key_and_no_network(cells: Cells) -> None:
+    run = cells.run(looking(SEARCH), "--scenario", "small", "--server", "shell")
+    shell = run.of("shell")
+    assert shell.outcome == "answered"
+    found = "\n".join(it["text"] for it in shell.of("tool_result"))
+    assert "PROVIDER_KEY=none" in found and KEY not in found and KEY[3:20] not in found
+    assert "Network is unreachable" in found
+    assert KEY not in "".join(it.text for it in run.asked)
+
+
+def test_other_paths_and_other_models_are_refused_and_noted(cells: Cells) -> None:
+    run = cells.run(looking(SNEAK), "--scenario", "small", "--server", "shell")
+    shell = run.of("shell")
+    found = "\n".join(it["text"] for it in shell.of("tool_result"))
+    assert "/v1/models 404" in found and "/v1/files 404" in found and "/v1/responses 404" in found
+    assert "refused: GET /v1/models" in shell.notes
+    assert "refused: a request to the model 'another'" in shell.notes
+    assert len(run.asked) == 2
+
+
+# --- treated, or not measured -------------------------------------------------------------------
+
+
+class Forgetful(Codex):
+    """Starts without its server, as an agent does that ignores its configuration."""
+
+    def command(self, start: StepStart) -> ProgramCommand:
+        return super().command(replace(start, server=""))
+
+
+def test_an_arm_whose_tools_were_not_offered_is_broken_and_never_scored(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PACKAGED, "codex", Forgetful())
+    run = cells.run(looking(), "--scenario", "small", "--server", "good")
+    assert run.of("shell").outcome == "answered"
+    good = run.of("good")
+    assert good.outcome == "agent_not_treated"
+    assert "was offered no tool of good" in good.reason
+    assert not (good.folder.parent / "scorecard.json").exists()
+    # Before anything was paid for.
+    assert good.of("usage") == []
+
+
+def test_a_server_that_needs_half_a_minute_is_waited_for(cells: Cells) -> None:
+    slow = ["sh", "-c", "sleep 30; exec python3 {install}/server.py good"]
+    cells.checkout.add_server("slow", "good", command=slow)
+    run = cells.run(looking(server="slow"), "--scenario", "small", "--server", "slow")
+    assert run.of("slow").outcome == "answered"
+    assert [it["origin"] for it in run.of("slow").of("tool_call")] == ["server", "shell"]
+    # It is no time of the agent's.
+    timings = run.of("slow").result["timings"]
+    assert timings["initialize_sec"] > 29 > timings["agent_sec"]
+
+
+def test_a_server_that_never_starts_costs_no_tokens(cells: Cells) -> None:
+    cells.checkout.add_server("mute", "silent", initialize_timeout_sec=2)
+    run = cells.run(looking(), "--scenario", "small", "--server", "mute")
+    assert run.of("mute").outcome == "server_crashed"
+    assert "did not initialise in 2 s" in run.of("mute").reason
+    assert run.of("mute").of("usage") == []
+
+
+def test_a_server_that_dies_in_the_middle_ends_its_cell(cells: Cells) -> None:
+    run = cells.run(looking(tool="die"), "--scenario", "small", "--server", "good")
+    good = run.of("good")
+    assert good.outcome == "server_crashed" and "the index is corrupt" in good.reason
+    assert [it["output_tokens"] for it in good.of("usage")] == [30]
+
+
+# --- the provider -------------------------------------------------------------------------------
+
+
+def test_faults_that_pass_are_waited_out_and_are_nobodys_seconds(cells: Cells) -> None:
+    faults = [
+        Reply(status=429, headers=(("retry-after", "1"),)),
+        Reply(status=529),
+        Reply(text="Half of an ans", usage=Usage(input_tokens=900), cut=True),
+    ]
+    run = cells.run(stepwise(faults, looking()), "--scenario", "small", "--server", "shell")
+    shell = run.of("shell")
+    assert shell.outcome == "answered", shell.reason
+    assert "Half of an ans" not in shell.prose
+    retried = [it["retries"] for it in shell.of("usage")]
+    assert sum(retried) == 3
+    timings = shell.result["timings"]
+    assert timings["backoff_sec"] > 0.5
+    assert timings["backoff_sec"] + timings["agent_sec"] < timings["total_sec"]
+
+
+def test_a_provider_that_stays_away_is_no_fault_of_the_arm(cells: Cells) -> None:
+    run = cells.run(lambda _: Reply(status=529), "--scenario", "small", "--server", "shell")
+    assert run.of("shell").outcome == "provider_failed"
+    assert "529" in run.of("shell").reason
+
+
+def test_a_key_that_is_not_accepted_ends_the_run(cells: Cells) -> None:
+    run = cells.run(lambda _: Reply(status=401), "--scenario", "small", "--server", "good")
+    assert run.code == 1 and len(run.asked) == 1
+    assert "check OPENAI_API_KEY" in run.said
+
+
+# --- caps, and an agent that ends ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scenario", "outcome", "reason"),
+    [
+        ("few-tokens", "out_of_tokens", "1,030 of 1,000 new tokens"),
+        ("few-actions", "out_of_actions", "1 of 1 tool calls"),
+    ],
+)
+def test_a_cap_ends_the_cell_before_the_next_turn(
+    cells: Cells, scenario: str, outcome: str, reason: str
+) -> None:
+    run = cells.run(looking(), "--scenario", scenario, "--server", "shell")
+    shell = run.of("shell")
+    assert (shell.outcome, shell.reason) == (outcome, reason)
+    assert len(run.asked) == 1
+    assert [it["stop"] for it in shell.of("step_end")] == ["cut"]
+
+
+def test_dollars_end_the_cell(cells: Cells, tmp_path: Path) -> None:
+    price = {"input": 10.0, "cache_write": 10.0, "cache_read": 1.0, "output": 50.0}
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(json.dumps({"date": "2026-11-01", "models": {f"openai:{MODEL}": price}}))
+    words = ("--prices", str(prices), "--cell-dollars", "0.01")
+    run = cells.run(looking(), "--scenario", "small", "--server", "shell", *words)
+    assert run.of("shell").outcome == "out_of_budget"
+    assert run.of("shell").reason == "$0.01 of $0.01"
+
+
+def test_time_ends_the_cell_within_a_command(cells: Cells) -> None:
+    run = cells.run(looking("sleep 300"), "--scenario", "little-time", "--server", "shell")
+    shell = run.of("shell")
+    assert shell.outcome == "out_of_time"
+    assert [it["output_tokens"] for it in shell.of("usage")] == [30]
+
+
+KILL = (
+    "for it in /proc/[0-9]*; do "
+    '[ "$(cat $it/comm 2>/dev/null)" = codex ] && kill -9 ${it#/proc/}; done'
+)
+KILL_LATER = f"setsid sh -c 'sleep 1; {KILL}' >/dev/null 2>&1 </dev/null & echo later"
+
+
+def test_an_agent_that_is_killed_before_its_last_event_loses_no_token(cells: Cells) -> None:
+    def policy(asked: Asked) -> Reply:
+        if asked.results:
+            usage = Usage(input_tokens=1500, cached_tokens=1000, output_tokens=40)
+            return Reply(text=ANSWER, usage=usage, wait_sec=4)
+        calls = (shell_call(asked, KILL_LATER),)
+        return Reply(text="I look.", calls=calls, usage=Usage(input_tokens=1000, output_tokens=30))
+
+    run = cells.run(policy, "--scenario", "small", "--server", "shell")
+    shell = run.of("shell")
+    # The answer was given and paid for, though the program did not live to see it.
+    assert [it["output_tokens"] for it in shell.of("usage")] == [30, 40]
+    assert ANSWER in shell.prose
+    assert "turn.completed" not in (shell.folder / "agent.stdout.jsonl").read_text()
+
+
+def test_an_agent_that_kills_itself_has_ended_by_its_own_doing(cells: Cells) -> None:
+    run = cells.run(looking(f"{KILL}; sleep 60"), "--scenario", "small",
+                    "--server", "shell")  # fmt: skip
+    shell = run.of("shell")
+    assert shell.outcome == "agent_crashed"
+    assert "Codex CLI 0.169.0: its process was ended by signal 9" in shell.reason
+    assert shell.prose == "I look."
+
+
+def test_cells_beside_one_another_are_counted_apart(cells: Cells) -> None:
+    words = ("--scenario", "small", "--server", "good", "--trials", "2", "--jobs", "2")
+    run = cells.run(looking(), *words)
+    assert [it.outcome for it in run.attempts] == ["answered"] * 4
+    for it in run.attempts:
+        assert [usage["output_tokens"] for usage in it.of("usage")] == [30, 40]
+
+
+# --- subagents ----------------------------------------------------------------------------------
+
+
+def test_a_subagents_tokens_count_and_its_words_are_no_answer(cells: Cells) -> None:
+    def policy(asked: Asked) -> Reply:
+        is_subagent = "SUBAGENT TASK" in json.dumps(asked.body["input"][-1])
+        if is_subagent:
+            return Reply(text="Said by a subagent.", usage=Usage(output_tokens=77))
+        if "I ask." not in asked.text:
+            spawn = ToolUse(
+                namespace="multi_agent_v1",
+                name="spawn_agent",
+                arguments={"message": "SUBAGENT TASK: look"},
+            )
+            return Reply(text="I ask.", calls=(spawn,))
+        return Reply(text=ANSWER, wait_sec=1)
+
+    run = cells.run(policy, "--scenario", "small", "--server", "shell")
+    shell = run.of("shell")
+    assert shell.outcome == "answered"
+    assert "Said by a subagent." not in shell.prose and ANSWER in shell.prose
+    others = [it for it in shell.of("usage") if it.get("subagent")]
+    assert [it["output_tokens"] for it in others] == [77]

@@ -1,0 +1,209 @@
+"""What the pages of questions with a key say: F1 first, by what it ranks, and where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from runner.records import (
+    CriterionVerdict,
+    ExactKind,
+    FactVerdict,
+    FalseClaim,
+    Gate,
+    PypiSource,
+    StepVerdict,
+    Verdict,
+)
+from runner.records.run_store import LoadedCell
+from runner.report.build_report import build_report
+from runner.report.records import Keyed, Report
+from runner.scoring.judges.exact_judge import BESIDE, FOUND
+from tests.report.loaded import GATE, MODEL, cell, loaded, measured, scenario, server
+from tests.report.test_report import all_forms, arm
+
+ONE = PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
+KEYS = GATE.model_copy(update={"judge": "exact", "rho": None, "low": None, "high": None})
+SHELL = (0.4, 0.5, 0.6, 0.5, 0.4, 0.5, 0.6, 0.5, 0.4, 0.5, 0.6, 0.5, 0.4, 0.5)
+KINDS: tuple[ExactKind, ...] = ("callers", "overriders")
+FOUND_IT = CriterionVerdict(score=0.75, reason="3 of 4 places")
+
+
+def verdict(quality: float, **changes: Any) -> Verdict:
+    step = StepVerdict(
+        name="answer",
+        quality=quality,
+        criteria={FOUND: FOUND_IT, BESIDE: FOUND_IT.model_copy(update={"score": 0.5})},
+    )
+    missed = FactVerdict(
+        step="answer",
+        criterion=FOUND,
+        says="a.py:3",
+        verdict="absent",
+        place="wrong_line",
+        credit=0.0,
+    )
+    given: dict[str, Any] = {
+        "judge": "exact",
+        "identity": "9" * 64,
+        "inputs": "0" * 64,
+        "quality": quality,
+        "steps": (step,),
+        "facts": (missed,),
+    }
+    return Verdict(**given | changes)
+
+
+def cells(figures: Mapping[str, Sequence[float]], model: str = MODEL) -> list[LoadedCell]:
+    """Questions `q0`, `q1`, …: F1 of each arm."""
+    found = []
+    for place in range(len(SHELL)):
+        for name, own in figures.items():
+            of = cell(f"q{place}", name, model=model)
+            found.append(measured(of, own[place], verdict=verdict(own[place])))
+    return found
+
+
+def report_of(
+    figures: Mapping[str, Sequence[float]], *, gate: Gate | None = KEYS, model: str = MODEL
+) -> Report:
+    run = loaded(cells(figures, model))
+    asked = {
+        f"q{place}": scenario(
+            f"q{place}", repository=ONE, asks=KINDS[place % 2], grep_f1=0.2 if place < 7 else 0.9
+        )
+        for place in range(len(SHELL))
+    }
+    servers = {name: server(name) for name in figures if name not in ("shell", "none")}
+    return build_report(run, asked, servers, gate=gate)
+
+
+def keyed_of(report: Report) -> Keyed:
+    assert report.keyed is not None
+    return report.keyed
+
+
+def up(gain: float) -> tuple[float, ...]:
+    return tuple(round(value + gain, 3) for value in SHELL)
+
+
+def test_it_says_ranked_and_by_what_where_statistics_allow() -> None:
+    report = report_of({"shell": SHELL, "x": up(0.2)})
+    assert arm(report, "x").delta.says == "higher than shell on flask"
+    assert report.ranked_by == "RANKED by exact keys: no judge."
+    assert report.mark == ""
+    for form, text in all_forms(report).items():
+        assert "SCREENING" not in text, form
+        assert "RANKED by exact keys: no judge." in text, form
+
+
+def test_too_few_questions_rank_nobody() -> None:
+    few = [it for it in cells({"shell": SHELL, "x": up(0.2)}) if it.cell.scenario in ("q0", "q1")]
+    asked = {name: scenario(name, repository=ONE, asks="callers") for name in ("q0", "q1")}
+    report = build_report(loaded(few), asked, {"x": server("x")}, gate=KEYS)
+    assert report.ranked_by == ""
+    assert "too few" in arm(report, "x").delta.says
+
+
+@pytest.mark.parametrize("gate", [None, KEYS.model_copy(update={"standing": "screens"})])
+def test_without_a_gate_for_its_keys_it_ranks_nobody_and_does_not_screen(
+    gate: Gate | None,
+) -> None:
+    report = report_of({"shell": SHELL, "x": up(0.2)}, gate=gate)
+    assert arm(report, "x").delta.judgement == "not_ranked"
+    assert report.ranked_by == ""
+    assert report.marks == ("UNRANKED",)
+    assert all("SCREENING" not in text for text in all_forms(report).values())
+
+
+def test_a_program_that_answers_is_ranked_by_no_key() -> None:
+    report = report_of({"shell": SHELL, "x": up(0.2)}, model="offline")
+    assert arm(report, "x").delta.judgement == "not_ranked"
+    assert report.ranked_by == ""
+    text = " ".join(all_forms(report)["terminal"].split())
+    assert "F1 is what a program's text search finds, alone and with each server" in text
+
+
+def test_arms_are_compared_in_f1_and_fairness_stands_beside_it() -> None:
+    run = loaded(
+        [
+            measured(cell(f"q{place}", name), 0.9, verdict=verdict(f1), parts=_parts(f1))
+            for place in range(14)
+            for name, f1 in (("shell", 0.3), ("x", 0.6))
+        ]
+    )
+    asked = {f"q{it}": scenario(f"q{it}", repository=ONE, asks="callers") for it in range(14)}
+    report = build_report(run, asked, {"x": server("x")}, gate=KEYS)
+    assert arm(report, "x").delta.value == 0.3
+    assert arm(report, "x").fairness.score.value == 0.9
+
+
+def _parts(f1: float) -> dict[str, Any]:
+    from tests.report.loaded import fairness_parts, scored
+
+    return fairness_parts(scored(f1))
+
+
+def test_a_table_by_kind_says_where_a_server_helps_and_where_it_harms() -> None:
+    gains = tuple(value + (0.2 if place % 2 else -0.2) for place, value in enumerate(SHELL))
+    keyed = keyed_of(report_of({"shell": SHELL, "x": gains}))
+    found = {(it.kind, it.label): it for it in keyed.kinds}
+    assert found["callers", "x"].delta == -0.2
+    assert found["overriders", "x"].delta == 0.2
+    helped = found["overriders", "x"]
+    assert helped.delta_low is not None
+    assert helped.delta_low <= 0.2
+    assert found["callers", "shell"].delta is None
+    assert (helped.recall, helped.precision) == (0.75, 0.5)
+
+
+def test_questions_that_need_a_server_have_a_figure_of_their_own() -> None:
+    keyed = keyed_of(report_of({"shell": SHELL, "x": up(0.1)}))
+    (shell, _) = keyed.arms
+    assert shell.hard is not None
+    assert shell.hard.planned == 7
+    assert [it.grep_f1 for it in keyed.questions[:1]] == [0.2]
+    assert shell.wrong_lines == 14
+
+
+def test_what_a_model_answers_without_any_tool_is_marked() -> None:
+    blind = (0.9,) * 3 + (0.1,) * 11
+    report = report_of({"shell": SHELL, "none": blind, "x": up(0.2)})
+    known = [it.id for it in keyed_of(report).questions if it.by_heart == (MODEL,)]
+    assert known == ["q0", "q1", "q2"]
+    assert "3 of 14 questions are answered without any tool" in " ".join(
+        all_forms(report)["report.md"].split()
+    )
+    # It is no server: it pays for no comparison, and nobody is told to use it.
+    assert report.sampled.comparisons == 1
+    assert arm(report, "none").adoption is None
+    assert "none" not in report.question
+
+
+def test_that_there_is_none_is_said_without_knowing_it() -> None:
+    blind = cells({"shell": SHELL, "none": (1.0,) * 14})
+    for place, it in enumerate(blind):
+        assert it.scorecard is not None
+        empty = it.scorecard.fairness.model_copy(update={"verdict": verdict(1.0, facts=())})
+        card = it.scorecard.model_copy(update={"fairness": empty})
+        blind[place] = LoadedCell(cell=it.cell, result=it.result, attempts=1, scorecard=card)
+    asked = {f"q{it}": scenario(f"q{it}", repository=ONE, asks="callers") for it in range(14)}
+    keyed = keyed_of(build_report(loaded(blind), asked, {}, gate=KEYS))
+    assert not any(it.by_heart for it in keyed.questions)
+
+
+def test_near_misses_are_counted() -> None:
+    claim = FalseClaim(
+        step="answer", criterion=BESIDE, quote="a.py:9", path="a.py", line=9, credit=-1.0
+    )
+    run = loaded([measured(cell("q0"), 0.5, verdict=verdict(0.5, false_claims=(claim,)))])
+    asked = {"q0": scenario("q0", repository=ONE, asks="callers")}
+    assert keyed_of(build_report(run, asked, {}, gate=KEYS)).arms[0].near_misses == 1
+
+
+def test_a_run_with_any_other_scenario_is_none_of_keys() -> None:
+    run = loaded([measured(cell("q0"), 0.5), measured(cell("alpha"), 0.5)])
+    asked = {"q0": scenario("q0", repository=ONE, asks="callers"), "alpha": scenario("alpha")}
+    assert build_report(run, asked, {}, gate=KEYS).keyed is None
