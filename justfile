@@ -70,6 +70,10 @@ report *ARGS:
 bench *ARGS:
     @{{ python }} -m tests.bench "$@"
 
+# Past one machine: kills, efficiency, size, shards, a bucket, two engines; PARTS by name
+bench-scale *PARTS:
+    @{{ python }} -m tests.bench_scale "$@"
+
 # Mutated files for every importer and reader: INPUTS (100000) SEED (0)
 fuzz *ARGS:
     @{{ python }} -m tests.fuzz "$@"

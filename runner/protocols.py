@@ -328,3 +328,7 @@ class Progress:
     ended: Callable[[CellResult], None]
     spent: Callable[[int, float], None]
     """New tokens and dollars of a turn; 0 dollars without a price."""
+    note: Callable[[str], None] = lambda _: None
+    """A line about no cell: where a dashboard is, why a worker takes no block."""
+    workers: Callable[[str], None] = lambda _: None
+    """In a line, how much each worker has begun, and which take nothing; again when it changes."""

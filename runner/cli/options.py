@@ -247,6 +247,11 @@ def prices() -> Any:
     return said("--prices FILE", "dollars per million tokens (default: runner/prices.yaml)")
 
 
+def tls() -> Any:
+    about = "a folder with ca.pem, cert.pem and key.pem: whom this machine trusts, and who it is"
+    return said("--tls DIR", about)
+
+
 class Turns(Words):
     """What a turn of a model may take."""
 
@@ -353,7 +358,18 @@ class RunRequest(Request):
     judge: JudgeChoice = group(JudgeChoice)
     trials: Trials = said("--trials N", "(default)", 1)
     study: StudyOptions = group(StudyOptions)
-    executor: str = said("--executor NAME", "where cells run (default)", "local")
+    executor: str = said(
+        "--executor NAME",
+        "where cells run: local; dask, --jobs workers on this machine; or dask://HOST:PORT, the "
+        "workers of a scheduler (default)",
+        "local",
+    )
+    exchange: str = said(
+        "--exchange URL",
+        "where workers leave what they measured: a folder that all of them see, sftp:// or s3:// "
+        "(default: the run's folder)",
+    )
+    tls: Path | None = tls()
     name: str = run_name()
     json: bool = as_json("print report.json instead of the first screen")
     full: bool = full()

@@ -54,16 +54,17 @@ class RunSubject(Protocol):
 def run(words: RunRequest, subject: RunSubject, runs: Path | None = None) -> int:
     """`runs`: where the run's folder goes, if that is not the project's."""
     from runner.benchmarks import measuring
-    from runner.catalog.catalog import pick
     from runner.records.run_store import RunStore
     from runner.runs import executors, plan, shards
+    from runner.runs.executors.asked import Asked
 
     if words.spending.dry_run:
         return _estimate(words, subject)
     models, settings = open_models(words)
     caps = spending(words, models)
     name = words.name or subject.default_name(models)
-    executor = pick(executors.EXECUTORS, words.executor, "executor")(jobs=words.jobs)
+    asked = Asked(jobs=words.jobs, exchange=words.exchange, tls=words.tls)
+    executor = executors.open_executor(words.executor, asked)
     plan.check_name(name)
     folder = shards.folder_name(name, words.shard) if words.shard else name
     store = RunStore((runs or opening.runs_of(words.root)) / folder)

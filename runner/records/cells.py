@@ -13,6 +13,7 @@ from runner.records.record import (
     CommitSha,
     Count,
     Name,
+    NonNegative,
     Record,
     Seconds,
     Sha256,
@@ -227,6 +228,23 @@ class Imported(Record):
     """What could not be carried over, each in words."""
 
 
+class HostFacts(Record):
+    """A worker's machine when it took up a block."""
+
+    name: str
+    cpu: str
+    """The processor's, as it calls itself."""
+    cores: Count
+    memory_mb: Count
+    free_mb: Count
+    """On the fuller of its own disk and its engine's."""
+    engine: str
+    """Version; empty where cells have no container."""
+    kernel: str
+    load: NonNegative
+    """Processes that ran or waited for a processor, over the last minute."""
+
+
 class Placement(Record):
     """When and where an attempt stood in its block."""
 
@@ -241,6 +259,8 @@ class Placement(Record):
     run later."""
     machine: str
     """The engine's own id for itself, digested."""
+    host: HostFacts | None = unless_none()
+    """None if it ran on the machine that began the run, with no worker."""
 
 
 class CellResult(Record):

@@ -34,7 +34,7 @@ from runner.records import (
     Usage,
     parse_json,
 )
-from runner.records.transcript_files import extent_of, usage_in
+from runner.records.transcript_files import TranscriptWriter, extent_of, usage_in
 from runner.support.errors import CatalogError, FairtrialError, of_system
 from runner.support.file_lock import lock_or_refuse
 
@@ -208,6 +208,10 @@ class RunStore:
         except OSError as error:
             raise _cannot_write(path, error) from error
         return AttemptFolder(path=path, number=number)
+
+    def transcript(self, attempt: AttemptFolder) -> TranscriptWriter:
+        """What writes down what happens in the attempt."""
+        return TranscriptWriter(attempt.path / "transcript.jsonl")
 
     def finish(self, attempt: AttemptFolder, result: CellResult) -> Path:
         """Write the result, then rename: the final name proves that everything in it is whole."""

@@ -28,6 +28,10 @@ from runner.records import Cell, CellResult
 
 INTERVAL_SEC = 60.0
 """Between two lines that say how far a run is, where there is no terminal."""
+MOST_ROWS = 8
+"""Cells under way that are shown on a terminal: the oldest, which may be stuck."""
+MOST_LINES = 200
+"""Cells of a run that each get a line when they end; in a larger one, those that went wrong."""
 
 
 @contextmanager
@@ -56,6 +60,7 @@ class HowFar:
     broken: int = 0
     tokens: int = 0
     usd: float = 0.0
+    workers: str = ""
     began: float = field(default_factory=time.monotonic)
 
     def add_cell(self, result: CellResult) -> None:
@@ -109,6 +114,10 @@ def _label(cell: Cell) -> str:
     return f"{cell.scenario} × {cell.server}{trial}"
 
 
+def _has_line(far: HowFar, result: CellResult) -> bool:
+    return far.cells <= MOST_LINES or result.outcome.kind != "answered"
+
+
 def _ending(result: CellResult) -> str:
     """`answered in 61.0 s`, `sandbox_failed in 3.2 s (the container is gone)`."""
     outcome = result.outcome
@@ -135,22 +144,32 @@ def _log(far: HowFar, stream: TextIO) -> Iterator[Progress]:
         nonlocal said
         if time.monotonic() - said >= INTERVAL_SEC or far.ended == far.cells:
             said = time.monotonic()
-            line(str(far))
+            line(" · ".join(filter(None, [str(far), far.workers])))
+
+    def of_cell(text: str) -> None:
+        if far.cells <= MOST_LINES:
+            line(text)
 
     def ended(result: CellResult) -> None:
         far.add_cell(result)
-        line(f"[{far.ended}/{far.cells}] {_label(result.cell)}: {_ending(result)}")
+        if _has_line(far, result):
+            line(f"[{far.ended}/{far.cells}] {_label(result.cell)}: {_ending(result)}")
         now_and_then()
+
+    def workers(text: str) -> None:
+        far.workers = text
 
     def spent(tokens: int, usd: float) -> None:
         far.add_turn(tokens, usd)
         now_and_then()
 
     yield Progress(
-        started=lambda cell: line(f"{_label(cell)}: starts"),
-        says=lambda cell, text: line(f"{_label(cell)}: {text}"),
+        started=lambda cell: of_cell(f"{_label(cell)}: starts"),
+        says=lambda cell, text: of_cell(f"{_label(cell)}: {text}"),
         ended=ended,
         spent=spent,
+        note=line,
+        workers=workers,
     )
 
 
@@ -165,23 +184,61 @@ def _bar(far: HowFar, stream: TextIO) -> Iterator[Progress]:
     )
     with Bars(*columns, console=Console(file=stream), transient=True) as bars:
         whole = bars.add_task(str(far), total=far.cells)
-        under_way: dict[str, TaskID] = {}
+        by_worker = bars.add_task("", total=None, visible=False)
+        rows = _Rows(bars=bars, more=bars.add_task("", total=None, visible=False))
 
-        def started(cell: Cell) -> None:
-            under_way[cell.id] = bars.add_task(_label(cell), total=None)
-
-        def says(cell: Cell, text: str) -> None:
-            bars.update(under_way[cell.id], description=f"{_label(cell)}: {text}")
+        def note(text: str) -> None:
+            bars.console.print(text, markup=False, highlight=False)
 
         def ended(result: CellResult) -> None:
-            bars.remove_task(under_way.pop(result.cell.id))
-            line = f"{_label(result.cell)}: {_ending(result)}"
-            bars.console.print(line, markup=False, highlight=False)
+            rows.end(result.cell)
             far.add_cell(result)
+            if _has_line(far, result):
+                note(f"{_label(result.cell)}: {_ending(result)}")
             bars.update(whole, advance=1, description=str(far))
 
         def spent(tokens: int, usd: float) -> None:
             far.add_turn(tokens, usd)
             bars.update(whole, description=str(far))
 
-        yield Progress(started=started, says=says, ended=ended, spent=spent)
+        def workers(text: str) -> None:
+            bars.update(by_worker, description=text, visible=bool(text))
+
+        yield Progress(
+            started=rows.start,
+            says=rows.say,
+            ended=ended,
+            spent=spent,
+            note=note,
+            workers=workers,
+        )
+
+
+@dataclass(kw_only=True)
+class _Rows:
+    """The cells under way, each with how long it has been. In one screen, however many they are."""
+
+    bars: Bars
+    more: TaskID
+    under_way: dict[str, TaskID] = field(default_factory=dict)
+
+    def start(self, cell: Cell) -> None:
+        # Its worker was lost, and another has taken it up.
+        self.end(cell)
+        self.under_way[cell.id] = self.bars.add_task(_label(cell), total=None)
+        self._show()
+
+    def say(self, cell: Cell, text: str) -> None:
+        if cell.id in self.under_way:
+            self.bars.update(self.under_way[cell.id], description=f"{_label(cell)}: {text}")
+
+    def end(self, cell: Cell) -> None:
+        if cell.id in self.under_way:
+            self.bars.remove_task(self.under_way.pop(cell.id))
+            self._show()
+
+    def _show(self) -> None:
+        for place, row in enumerate(self.under_way.values()):
+            self.bars.update(row, visible=place < MOST_ROWS)
+        hidden = len(self.under_way) - MOST_ROWS
+        self.bars.update(self.more, description=f"and {hidden} more cells", visible=hidden > 0)

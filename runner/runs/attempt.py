@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 
 from runner.agents.spending import Account
@@ -18,6 +17,7 @@ from runner.records import (
     Cell,
     CellResult,
     Fingerprint,
+    HostFacts,
     Note,
     Outcome,
     OutcomeKind,
@@ -41,6 +41,7 @@ from runner.support.errors import (
     SandboxError,
     ServerError,
     SpendingCap,
+    WorkerCut,
 )
 
 REASON_CHARS = 500
@@ -53,9 +54,10 @@ BLAME: dict[type[Exception], OutcomeKind] = {
     ProviderError: "provider_failed",
     ProviderRefused: "provider_failed",
     SpendingCap: "cancelled",
+    WorkerCut: "cancelled",
 }
 """Whose fault it was that an attempt ended."""
-ENDS_RUN = (ProviderRefused, SpendingCap)
+ENDS_RUN = (ProviderRefused, SpendingCap, WorkerCut)
 """What the next cell would meet, too."""
 
 
@@ -131,12 +133,12 @@ class Shared:
     account: Account
     plan: Plan
     """Read once: it grows with the run, and reading it for each cell would take quadratic time."""
+    plan_digest: str
+    """Of the whole plan: a worker has the part of it that a block needs."""
     run: Callable[[Attempt], Awaitable[Outcome]]
     """Of the benchmark: how one of its cells is run."""
-
-    @cached_property
-    def plan_digest(self) -> str:
-        return self.plan.digest
+    host: HostFacts | None = None
+    """The worker's machine, as it was when the block was taken up."""
 
 
 async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> CellResult:
@@ -150,7 +152,7 @@ async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> Ce
     started_at = now()
     prepared, store = shared.prepared, shared.store
     folder = store.begin(cell)
-    with TranscriptWriter(folder.path / "transcript.jsonl") as writer:
+    with store.transcript(folder) as writer:
         attempt = Attempt(
             cell=cell,
             prepared=prepared,
@@ -163,7 +165,8 @@ async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> Ce
         attempt.measured.totals = _totals(attempt, shared.account)
         outcome = await _outcome_of(shared.run(attempt), attempt)
     timings = attempt.measured.timings(time.monotonic() - started)
-    block = placement(shared.plan, cell, taken_up_at=taken_up_at, machine=prepared.machine)
+    where = {"taken_up_at": taken_up_at, "machine": prepared.machine}
+    block = placement(shared.plan, cell, **where, host=shared.host)
     ended = _Ended(outcome=outcome, timings=timings, started_at=started_at, block=block)
     result = _result(attempt, folder.number, ended, shared)
     store.finish(folder, result)

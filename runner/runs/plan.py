@@ -20,6 +20,7 @@ from runner.records import (
     BlockKey,
     Cell,
     GateStamp,
+    HostFacts,
     Name,
     Placement,
     Plan,
@@ -233,7 +234,9 @@ def _block(key: BlockKey, order: Sequence[str]) -> Block:
     return Block(scenario=scenario, model=model, trial=trial, order=tuple(order))
 
 
-def placement(plan: Plan, cell: Cell, *, taken_up_at: str, machine: str) -> Placement | None:
+def placement(
+    plan: Plan, cell: Cell, *, taken_up_at: str, machine: str, host: HostFacts | None = None
+) -> Placement | None:
     """None for a plan of an earlier version."""
     if plan.study is None:
         return None
@@ -244,6 +247,7 @@ def placement(plan: Plan, cell: Cell, *, taken_up_at: str, machine: str) -> Plac
         seed=plan.study.seed,
         taken_up_at=taken_up_at,
         machine=machine,
+        host=host,
     )
 
 

@@ -10,6 +10,7 @@ FairtrialError              1   something the user can fix: what, where, and a h
 ├── SandboxError            1   a cell's container failed us          -> outcome sandbox_failed
 ├── ServerError             1   the server under test failed          -> outcome server_crashed
 ├── SpendingCap             1   the run may spend no more: it ends        -> outcome cancelled
+├── WorkerCut               1   a worker lost the run's account or its lease  -> outcome cancelled
 ├── OutOfMemory             1   the agent took the cell's memory      -> outcome out_of_memory
 │   └── NotReadyError       1   it lives, and cannot work here yet    -> outcome server_not_ready
 ├── NotTreatedError         1   an agent was not offered its server  -> outcome agent_not_treated
@@ -190,10 +191,15 @@ class SpendingCap(FairtrialError):  # noqa: N818 - reaching it is what was asked
 
     def __init__(self, figures: str) -> None:
         """`figures`: what is spent, and of how much."""
+        self.figures = figures
         super().__init__(
             f"the run has spent what it may: {figures}",
             hint="finished cells are kept; the same command with a higher --max-dollars goes on",
         )
+
+
+class WorkerCut(FairtrialError):  # noqa: N818 - nothing failed: the cell is run again elsewhere
+    """A worker that is cut off from the run pays for no further turn."""
 
 
 class GateError(FairtrialError):

@@ -19,6 +19,7 @@ from runner.records.run_store import RunStore
 from runner.runs import spent
 from runner.runs.attempt import Shared
 from runner.runs.executors import EXECUTORS
+from runner.runs.executors.asked import Asked
 from runner.runs.plan import RunSpec, load_or_create_plan
 from runner.runs.run_inputs import PreparedRun
 from runner.support.errors import EngineError, ProviderRefused, SpendingCap
@@ -86,7 +87,7 @@ SCENARIOS = BENCHMARKS["scenarios"]
 
 
 def execute(blocks: Sequence[Sequence[Cell]], store: RunStore, *, jobs: int) -> None:
-    executor = EXECUTORS["local"](jobs=jobs)
+    executor = EXECUTORS["local"](Asked(jobs=jobs))
     run_until_done(executor.run(blocks, prepared(arm("shell")), store, SILENT, SCENARIOS))
 
 
@@ -165,7 +166,7 @@ def test_an_interruption_is_recorded_in_the_cells_under_way_and_begins_no_other(
     store = store_of(tmp_path, blocks)
 
     async def interrupted() -> None:
-        executor = EXECUTORS["local"](jobs=jobs)
+        executor = EXECUTORS["local"](Asked(jobs=jobs))
         task = asyncio.create_task(
             executor.run(blocks, prepared(arm("shell")), store, SILENT, SCENARIOS)
         )
@@ -230,7 +231,7 @@ def test_what_was_spent_is_read_once_however_many_cells_follow(
 
 
 def test_the_first_failure_itself_ends_a_run_not_a_group_of_it(tmp_path: Path) -> None:
-    executor = EXECUTORS["local"](jobs=2)
+    executor = EXECUTORS["local"](Asked(jobs=2))
     blocks = [block(1, "shell")]
     store = store_of(tmp_path, blocks)
     # Bound, so that nobody else can listen on the port; and not listening, so that it is refused.

@@ -94,3 +94,35 @@ def test_the_line_fits_a_terminal_of_80_columns(clock: list[float]) -> None:
     clock[0] += 9000
     # Beside it: what turns, a bar of 8 and the time.
     assert len(str(run)) <= 80 - 2 - 9 - 8
+
+
+def test_a_run_of_any_size_is_one_screen_that_shows_who_has_been_at_work_longest() -> None:
+    screen = Terminal()
+    cells = [cell(f"s{number}") for number in range(500)]
+    with live(10_000, screen) as told:
+        for number, item in enumerate(cells):
+            told.started(item)
+            told.says(item, f"on worker-{number}")
+        told.workers("500 at work, cells begun: worker-0 1; 1 take none")
+        screen.truncate(0)
+        time.sleep(0.3)  # the screen is drawn ten times a second
+    shown = screen.getvalue().split("\x1b[")
+    drawn = "".join(shown)
+    assert "s0 × shell: on worker-0" in drawn
+    assert "s499" not in drawn
+    assert "and 492 more cells" in drawn
+    assert "1 take none" in drawn
+
+
+def test_in_a_large_run_only_what_went_wrong_gets_a_line(clock: list[float]) -> None:
+    log = io.StringIO()
+    with live(10_000, log) as told:
+        told.started(cell("alpha"))
+        told.ended(result(cell("alpha")))
+        told.ended(result(cell("beta"), "sandbox_failed"))
+        told.workers("4 at work")
+        clock[0] += 61
+        told.spent(10, 0.0)
+    assert "alpha" not in log.getvalue()
+    assert "beta × shell: sandbox_failed" in log.getvalue()
+    assert log.getvalue().splitlines()[-1].endswith("4 at work")

@@ -16,6 +16,12 @@ VERBS = {
     "try": "a server by its name: install it, find a health probe, and compare it with the shell",
     "run": "run scenarios × servers × models × trials, score them, and write the report",
     "merge": "make one run of the shards that several machines ran (`run --shard`)",
+    "executor": "run cells on several machines: a scheduler, its workers, and what they exchange",
+    "executor scheduler": "start the scheduler that workers and runs (`run --executor dask://…`) "
+    "talk to",
+    "executor worker": "take blocks of runs from a scheduler, in a checkout on this machine",
+    "executor check": "ask a folder, an SFTP server or a bucket for what workers need of it",
+    "executor tell": "have a run on a cluster pause, go on, or end once what is under way has",
     "score": "score a run again from its transcripts, with no Docker",
     "report": "score a run again, show its report, and write report.md, report.json and "
     "report.html; exit 1 if its files contradict each other",

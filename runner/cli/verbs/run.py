@@ -10,8 +10,8 @@ from runner.cli import ending, exact_run, opening, options, running, shapes
 
 class Verb(options.RunRequest):
     LAST = (
-        "exact models agent turns spending judge trials study detect executor name json full jobs "
-        "shard gate"
+        "exact models agent turns spending judge trials study detect executor exchange "
+        "tls name json full jobs shard gate"
     )
     scenarios: tuple[str, ...] = options.repeatable(
         "--scenario", " (default: the project's, else all of scenarios/core)"

@@ -41,12 +41,14 @@ class LocalExecutor:
         engine = connect(prepared.engine_url) if prepared.has_containers else None
         try:
             account = account_of(store, prepared.spending, progress.spent)
+            plan = store.plan()
             shared = Shared(
                 prepared=prepared,
                 engine=engine,
                 store=store,
                 account=account,
-                plan=store.plan(),
+                plan=plan,
+                plan_digest=plan.digest,
                 run=benchmark.run,
             )
             work = _RunningBlocks(

@@ -1,0 +1,169 @@
+"""Two workers in two network namespaces, each with a Docker Engine of its own: real cells.
+
+It needs root, iproute2 and dockerd, and takes minutes: images are made on each engine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import docker
+
+from runner.records.run_store import RunStore
+from runner.sandbox.engine import LABEL, connect
+from tests.conftest import ROOT
+from tests.scale.certificates import write_certificates
+from tests.scale.farm import FAIRTRIAL, Kept, free_port
+
+NETWORK = "198.51.100"
+"""For documentation (RFC 5737): nobody's."""
+READY_SEC = 60
+WORKERS_SEC = 1200
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnTwo:
+    """What came of a run on two engines."""
+
+    cells: int
+    measured: int
+    engines: int
+    """That cells ran on."""
+    hosts: str
+    left: int
+    """Containers on them afterwards."""
+
+
+def two_engines(folder: Path) -> OnTwo:
+    with ExitStack() as stack:
+        urls = []
+        for number in (1, 2):
+            space = stack.enter_context(namespace(number))
+            urls.append((space, stack.enter_context(engine_in(space, folder / f"engine-{number}"))))
+        for _, url in urls:
+            carry_base(url)
+        host = f"{NETWORK}.1"
+        tls = write_certificates(folder / "tls")
+        port = str(free_port(host))
+        words = ["executor", "scheduler", "--host", host, "--port", port, "--tls", str(tls)]
+        log = folder / "farm.log"
+        scheduler = Kept([*words, "--dashboard", "127.0.0.1:0"], log)
+        stack.callback(scheduler.stop)
+        for space, url in urls:
+            words = ["executor", "worker", f"{host}:{port}", "--tls", str(tls)]
+            worker = Kept(words, log, {"DOCKER_HOST": url}, inside(space))
+            stack.callback(worker.stop)
+        run(folder, f"dask://{host}:{port}", tls)
+        return found_in(RunStore(ROOT / "runs" / name_of(folder)), [url for _, url in urls])
+
+
+def name_of(folder: Path) -> str:
+    return f"bench-{folder.name.lower().replace('_', '-')}"[:60]
+
+
+def run(folder: Path, executor: str, tls: Path) -> None:
+    words = ["run", "--run", name_of(folder), "--scenario", "flask-error-handling"]
+    words += ["--scenario", "werkzeug-upload-limits", "--server", "shell", "--trials", "4"]
+    words += ["--executor", executor, "--tls", str(tls), "--ungated"]
+    with (folder / "run.log").open("ab") as log:
+        subprocess.run(
+            [*FAIRTRIAL, *words], cwd=ROOT, stdout=log, stderr=log, timeout=WORKERS_SEC, check=False
+        )
+
+
+def found_in(store: RunStore, urls: Sequence[str]) -> OnTwo:
+    results = [item.result for item in store.load().cells if item.result is not None]
+    placed = [result.block for result in results if result.block is not None]
+    engines = [connect(url) for url in urls]
+    left = sum(len(it.containers.list(all=True, filters={"label": LABEL})) for it in engines)
+    for it in engines:
+        it.close()
+    return OnTwo(
+        cells=len(store.plan().cells),
+        measured=sum(item.measured for item in store.load().cells),
+        engines=len({block.machine for block in placed}),
+        hosts=", ".join(sorted({f"{it.host.engine} on {it.machine}" for it in placed if it.host})),
+        left=left,
+    )
+
+
+# --- a machine of its own, nearly ---------------------------------------------------------------
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+@contextmanager
+def namespace(number: int) -> Iterator[str]:
+    """A network namespace with one address, that sees this machine and nothing else."""
+    name, here, there = f"ft-{os.getpid()}-{number}", f"ft{number}a", f"ft{number}b"
+    first = 4 * (number - 1)
+    ip("netns", "add", name)
+    try:
+        ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", name)
+        ip("addr", "add", f"{NETWORK}.{first + 1}/30", "dev", here)
+        ip("link", "set", here, "up")
+        for words in (
+            ("addr", "add", f"{NETWORK}.{first + 2}/30", "dev", there),
+            ("link", "set", there, "up"),
+            ("link", "set", "lo", "up"),
+            ("route", "add", "default", "via", f"{NETWORK}.{first + 1}"),
+        ):
+            ip("-n", name, *words)
+        yield name
+    finally:
+        ip("netns", "del", name)
+
+
+def inside(name: str) -> list[str]:
+    return ["ip", "netns", "exec", name]
+
+
+@contextmanager
+def engine_in(space: str, root: Path) -> Iterator[str]:
+    """A Docker Engine in a network namespace, with a root of its own; its URL."""
+    root.mkdir(parents=True)
+    url = f"unix://{root}/docker.sock"
+    words = ["dockerd", "--data-root", str(root / "data"), "--exec-root", str(root / "exec")]
+    words += ["-H", url, "-p", str(root / "pid"), "--bridge=none", "--iptables=false"]
+    with (root / "log").open("wb") as log:
+        engine = subprocess.Popen([*inside(space), *words], stdout=log, stderr=log)
+    try:
+        wait_for_engine(url)
+        yield url
+    finally:
+        engine.terminate()
+        engine.wait(READY_SEC)
+
+
+def wait_for_engine(url: str) -> None:
+    until = time.monotonic() + READY_SEC
+    while time.monotonic() < until:
+        with suppress(docker.errors.DockerException):
+            docker.DockerClient(base_url=url).ping()
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"no engine answers at {url}")
+
+
+def carry_base(url: str) -> None:
+    """As docs/scale.md has it: `docker save` here, `docker load` there."""
+    here = connect()
+    names = sorted(tag for it in here.images.list("fairtrial/base") for tag in it.tags)
+    here.close()
+    with subprocess.Popen(["docker", "save", *names], stdout=subprocess.PIPE) as saved:
+        subprocess.run(
+            ["docker", "-H", url, "load"], stdin=saved.stdout, check=True, stdout=subprocess.DEVNULL
+        )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{two_engines(Path(sys.argv[1]))}\n")

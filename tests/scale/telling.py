@@ -1,0 +1,55 @@
+"""A run of tiny cells on a farm, and what it tells meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from runner.protocols import Progress
+from runner.records import Cell, CellResult
+from runner.records.run_store import RunStore
+from runner.runs.plan import unfinished
+from runner.runs.run_inputs import PreparedRun
+from runner.support.interrupts import run_until_done
+from tests.scale.farm import Farm
+from tests.scale.tiny import Tiny
+
+LEASE_SEC = 2.0
+
+
+@dataclass
+class Told:
+    """What an executor tells."""
+
+    notes: list[str] = field(default_factory=list)
+    ended: list[CellResult] = field(default_factory=list)
+    started: list[Cell] = field(default_factory=list)
+    usd: float = 0.0
+    on_start: Callable[[Cell], None] = lambda _: None
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(
+            started=self._started,
+            says=lambda *_: None,
+            ended=self.ended.append,
+            spent=self._spent,
+            note=self.notes.append,
+        )
+
+    def _started(self, cell: Cell) -> None:
+        self.started.append(cell)
+        self.on_start(cell)
+
+    def _spent(self, _: int, usd: float) -> None:
+        self.usd += usd
+
+
+def execute(farm: Farm, store: RunStore, prepared: PreparedRun, told: Told) -> None:
+    executor = farm.executor(LEASE_SEC)
+    blocks = unfinished(store.load())
+    run_until_done(executor.run(blocks, prepared, store, told.progress, Tiny()))
+
+
+def measured(store: RunStore) -> int:
+    return sum(item.measured for item in store.load().cells)

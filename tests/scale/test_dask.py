@@ -1,0 +1,179 @@
+"""Blocks on a Dask cluster: real processes, real TLS, real kills."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from runner.records import Cell
+from runner.runs.executors.told import write_told
+from runner.runs.plan import unfinished
+from runner.support.errors import FairtrialError, SpendingCap
+from tests.helpers import PATIENCE_SEC
+from tests.scale.farm import Farm
+from tests.scale.telling import LEASE_SEC, Told, execute, measured
+from tests.scale.tiny import (
+    DEADLY,
+    Ground,
+    Tiny,
+    read_ledger,
+    tiny_cells,
+    tiny_run,
+)
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
+    farm = Farm(tmp_path_factory.mktemp("farm"), workers=2)
+    try:
+        farm.wait(PATIENCE_SEC)
+        yield farm
+    finally:
+        farm.stop()
+
+
+def test_a_killed_worker_costs_the_cell_it_had_under_way_and_no_other(
+    farm: Farm, tmp_path: Path
+) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
+    cells = tiny_cells(20)
+    store, prepared = tiny_run(tmp_path / "run", cells, ground)
+    told = Told()
+    killed: list[Cell] = []
+
+    def kill_one(cell: Cell) -> None:
+        if len(told.started) >= 10 and not killed:
+            killed.append(cell)
+            farm.workers[0].kill()
+
+    told.on_start = kill_one
+    execute(farm, store, prepared, told)
+    assert killed
+    assert measured(store) == len(cells)
+    ledger = read_ledger(ground.ledger)
+    assert set(ledger.whole.values()) == {1}, "what had finished was paid once"
+    twice = [cell for cell, count in ledger.begun.items() if count > 1]
+    assert len(twice) <= 1
+    lost = [item for item in store.load().cells if item.lost]
+    assert [item.cell.id for item in lost] in ([], twice)
+    assert [item.cell.id for item in store.load().cells if item.attempts > 1] == twice
+    assert any("is lost" in note for note in told.notes)
+
+
+def test_a_block_that_takes_two_workers_down_is_broken_and_not_tried_a_third_time(
+    farm: Farm, tmp_path: Path
+) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.01)
+    cells = [*tiny_cells(6), *tiny_cells(7, servers=(DEADLY,))[6:]]
+    store, prepared = tiny_run(tmp_path / "run", cells, ground)
+    told = Told()
+    execute(farm, store, prepared, told)
+    execute(farm, store, prepared, told)
+    deadly = cells[-1].id
+    assert read_ledger(ground.ledger).begun[deadly] == 2
+    by_id = {item.cell.id: item for item in store.load().cells}
+    assert all(item.measured for key, item in by_id.items() if key != deadly)
+    result = by_id[deadly].result
+    assert result is not None
+    assert result.outcome.kind == "runner_failed"
+    assert "2 workers were lost while they ran its block" in result.outcome.reason
+    assert sum(len(attempt.turns) for attempt in by_id[deadly].lost) == 2, "their turns are counted"
+
+
+def test_one_purse_holds_across_workers(farm: Farm, tmp_path: Path) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
+    store, prepared = tiny_run(tmp_path / "run", tiny_cells(20), ground, cap_usd=0.2)
+    told = Told()
+    with pytest.raises(SpendingCap):
+        execute(farm, store, prepared, told)
+    paid = read_ledger(ground.ledger).turns
+    assert 15 <= paid <= 20, "a turn costs a cent"
+    assert told.usd == pytest.approx(paid / 100)
+    dearer = tiny_run(tmp_path / "run", tiny_cells(20), ground, cap_usd=1.0)[1]
+    execute(farm, store, dearer, told)
+    assert measured(store) == 40
+
+
+def test_an_interruption_is_recorded_in_the_cells_under_way(farm: Farm, tmp_path: Path) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=PATIENCE_SEC)
+    store, prepared = tiny_run(tmp_path / "run", tiny_cells(4), ground)
+    told = Told()
+    begun = asyncio.Event()
+    told.on_start = lambda _: begun.set()
+
+    async def interrupted() -> None:
+        run = farm.executor(LEASE_SEC).run(
+            unfinished(store.load()), prepared, store, told.progress, Tiny()
+        )
+        task = asyncio.create_task(run)
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(interrupted())
+    results = [item.result for item in store.load().cells if item.result is not None]
+    assert {result.outcome.kind for result in results} == {"cancelled"}
+    assert 1 <= len(results) <= 2, "of each worker one, and no other was begun"
+
+
+def test_a_scheduler_that_is_started_again_costs_the_cells_under_way_and_no_other(
+    farm: Farm, tmp_path: Path
+) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
+    cells = tiny_cells(20)
+    store, prepared = tiny_run(tmp_path / "run", cells, ground)
+    told = Told()
+    killed: list[Cell] = []
+
+    def kill_it(cell: Cell) -> None:
+        if len(told.started) >= 10 and not killed:
+            killed.append(cell)
+            farm.scheduler.kill()
+
+    told.on_start = kill_it
+    execute(farm, store, prepared, told)
+    assert measured(store) == len(cells)
+    ledger = read_ledger(ground.ledger)
+    assert set(ledger.whole.values()) == {1}, "what had finished was paid once"
+    assert sum(count - 1 for count in ledger.begun.values()) <= 2, "of each worker one cell"
+    assert any("the scheduler is gone" in note for note in told.notes)
+
+
+def test_a_run_pauses_goes_on_and_ends_in_order_when_it_is_told_to(
+    farm: Farm, tmp_path: Path
+) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
+    store, prepared = tiny_run(tmp_path / "run", tiny_cells(20), ground)
+    told = Told()
+    told.on_start = lambda _: write_told(store, "drain") if len(told.started) == 6 else None
+    with pytest.raises(FairtrialError, match="was told to end"):
+        execute(farm, store, prepared, told)
+    done = measured(store)
+    assert 6 <= done < 40
+    assert {item.measured for item in store.load().cells if item.attempts} == {True}
+
+    again, resumed = Told(), threading.Timer(3, write_told, (store, "resume"))
+
+    def pause(_: Cell) -> None:
+        if len(again.started) == 1:
+            write_told(store, "pause")
+            resumed.start()
+
+    again.on_start = pause
+    execute(farm, store, prepared, again)
+    resumed.join()
+    assert measured(store) == 40
+    moments = sorted(result.started_at for result in again.ended)
+    gaps = [seconds(after) - seconds(before) for before, after in itertools.pairwise(moments)]
+    assert max(gaps) > 1.5, "nothing was begun while it paused"
+
+
+def seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
