@@ -6,6 +6,7 @@ It needs root, iproute2 and dockerd, and takes minutes: images are made on each 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -60,6 +61,7 @@ def two_engines(folder: Path) -> OnTwo:
             words = ["executor", "worker", f"{host}:{port}", "--tls", str(tls)]
             worker = Kept(words, log, {"DOCKER_HOST": url}, inside(space))
             stack.callback(worker.stop)
+        stack.callback(shutil.rmtree, ROOT / "runs" / name_of(folder), ignore_errors=True)
         run(folder, f"dask://{host}:{port}", tls)
         return found_in(RunStore(ROOT / "runs" / name_of(folder)), [url for _, url in urls])
 
@@ -124,18 +126,24 @@ def namespace(number: int) -> Iterator[str]:
 
 
 def inside(name: str) -> list[str]:
-    return ["ip", "netns", "exec", name]
+    """Not `ip netns exec`: it mounts /sys anew, and the engine finds no cgroups there."""
+    return ["nsenter", f"--net=/var/run/netns/{name}"]
 
 
 @contextmanager
 def engine_in(space: str, root: Path) -> Iterator[str]:
     """A Docker Engine in a network namespace, with a root of its own; its URL."""
-    root.mkdir(parents=True)
+    (root / "etc").mkdir(parents=True)
     url = f"unix://{root}/docker.sock"
     words = ["dockerd", "--data-root", str(root / "data"), "--exec-root", str(root / "exec")]
     words += ["-H", url, "-p", str(root / "pid"), "--bridge=none", "--iptables=false"]
+    # Otherwise it takes its id from the key of this machine's own engine.
+    own_key = (
+        f"mkdir -p /etc/docker && mount --bind {root}/etc /etc/docker && exec {' '.join(words)}"
+    )
+    command = [*inside(space), "unshare", "--mount", "sh", "-c", own_key]
     with (root / "log").open("wb") as log:
-        engine = subprocess.Popen([*inside(space), *words], stdout=log, stderr=log)
+        engine = subprocess.Popen(command, stdout=log, stderr=log)
     try:
         wait_for_engine(url)
         yield url

@@ -181,9 +181,11 @@ def test_a_worker_whose_block_is_another_s_by_now_publishes_a_cut_attempt(tmp_pa
     cell = tiny_cells(1)[0]
     store, _ = tiny_run(tmp_path / "run", tiny_cells(1), Ground(ledger=tmp_path / "ledger"))
     url = str(tmp_path / "exchange")
-    slow = PublishingStore(tmp_path / "slow", Exchange(url), taken(url, "block"), {}, "run")
+    lease = taken(url, "block", "slow")
+    slow = PublishingStore(tmp_path / "slow", Exchange(url), lease, {}, "run")
     attempt = slow.begin(cell)
-    fast = PublishingStore(tmp_path / "fast", Exchange(url), taken(url, "block"), {}, "run")
+    lease = taken(url, "block", "fast")
+    fast = PublishingStore(tmp_path / "fast", Exchange(url), lease, {}, "run")
     assert fast.begin(cell).number == 2
     with slow.transcript(attempt) as writer:
         ended = result(cell).model_copy(update={"transcript": writer.digest})

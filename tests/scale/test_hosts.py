@@ -78,7 +78,11 @@ def test_another_engine_without_a_checkout_makes_no_images(engine: docker.Docker
     elsewhere = replace(WANTED, machine="not this one")
     with pytest.raises(FairtrialError, match="has no checkout"):
         host_here(elsewhere, None, print)
-    here = replace(WANTED, machine=engine_facts(engine).machine)
+    machine = engine_facts(engine).machine
+    with pytest.raises(FairtrialError, match="has no checkout"):
+        # An engine of a copied machine, which gives the same id.
+        host_here(replace(WANTED, machine=machine), None, print)
+    here = replace(WANTED, machine=machine, scenarios={}, arms={"shell": WANTED.arms["shell"]})
     found = host_here(here, None, print)
     assert found.facts.engine == engine_facts(engine).version
     assert found.facts.cores == os.cpu_count()

@@ -33,7 +33,7 @@ from runner.runs.executors.member import (
     run_block,
 )
 from runner.runs.executors.published import collect, collect_all
-from runner.runs.executors.purse import Purse, resource_of, topic_of
+from runner.runs.executors.purse import Purse, handler_of, resource_of, topic_of
 from runner.runs.executors.told import forget_told, read_told
 from runner.runs.executors.workers import Workers
 from runner.runs.run_inputs import PreparedRun
@@ -168,10 +168,11 @@ class _Blocks:
 
     async def _keep_going(self, client: Client, workers: Workers) -> None:
         scheduler = client.scheduler_info()["id"]
+        ask_slots = getattr(client.scheduler, handler_of(self.job.run, "slots"))
         try:
             while self.under_way or (self.queue and self.ends_run is None):
                 _require_same(client, scheduler)
-                workers.keep(await _reached(client.nthreads()))
+                workers.take_slots(await _reached(ask_slots()) or {})
                 told = read_told(self.store)
                 if told == "drain":
                     self.ends_run = self.ends_run or _drained(len(self.queue))
@@ -192,7 +193,7 @@ class _Blocks:
 
     def _send(self, client: Client, workers: Workers) -> None:
         while self.queue and self.ends_run is None:
-            if len(self.under_way) >= AHEAD * workers.threads:
+            if len(self.under_way) >= AHEAD * workers.slots:
                 return
             cells = tuple(cell for cell in self.queue.popleft() if cell.id not in self.ended)
             if cells:

@@ -21,7 +21,15 @@ from runner.protocols import Log
 from runner.records import HostFacts
 from runner.runs.prepare import BENCHMARK, prepare
 from runner.runs.run_inputs import PreparedRun
-from runner.sandbox.engine import Engine, connect, engine_facts, engine_faults, sweep
+from runner.sandbox.engine import (
+    Engine,
+    connect,
+    engine_facts,
+    engine_faults,
+    image_id,
+    sweep,
+    volume_exists,
+)
 from runner.support.code_digest import package_folder
 from runner.support.errors import EngineError, FairtrialError
 
@@ -74,11 +82,23 @@ def host_here(prepared: PreparedRun, checkout: Checkout | None, tell: Log) -> Ho
         sweep(engine)
         there = engine_facts(engine)
         facts = facts_here(engine=there.version, kernel=there.kernel, engine_disk=_disk_of(engine))
+        # Engines of machines that were copied from one another give one id.
+        is_there = there.machine == prepared.machine and _holds_all(engine, prepared)
     finally:
         engine.close()
-    if there.machine != prepared.machine:
+    if not is_there:
         prepared = _made_here(prepared, checkout, tell)
     return Host(prepared=replace(prepared, engine_url=url), facts=facts)
+
+
+def _holds_all(engine: Engine, prepared: PreparedRun) -> bool:
+    """What was made where the run began. By digest; a benchmark's own it knows by itself."""
+    images = [scenario.image for scenario in prepared.scenarios.values()]
+    volumes = [arm.volume for arm in prepared.arms.values() if arm.volume is not None]
+    with engine_faults("the engine does not say what it holds", kind=EngineError):
+        return all(image_id(engine, image) for image in images) and all(
+            volume_exists(engine, volume) for volume in volumes
+        )
 
 
 def _made_here(prepared: PreparedRun, checkout: Checkout | None, tell: Log) -> PreparedRun:

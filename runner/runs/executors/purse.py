@@ -46,7 +46,8 @@ class Purse(SchedulerPlugin):
         self._account = Account(cap_usd=self._cap_usd, spent_usd=self._spent_usd, told=told)
         self._turns: dict[str, Any] = {}
         self._scheduler = scheduler
-        for question in (self.require_left, self.begin_turn, self.end_turn, self.joined):
+        questions = (self.require_left, self.begin_turn, self.end_turn, self.joined, self.slots)
+        for question in questions:
             scheduler.handlers[handler_of(self._run, question.__name__)] = question
 
     def require_left(self) -> str:
@@ -78,6 +79,12 @@ class Purse(SchedulerPlugin):
         state = self._scheduler.workers[worker]
         waiting = self._scheduler.bulk_schedule_unrunnable_after_adding_worker(state)
         self._scheduler.transitions(waiting, f"fairtrial-{self._run}")
+
+    def slots(self) -> dict[str, int]:
+        """Address of each worker -> blocks of the run that it takes at a time."""
+        resource = resource_of(self._run)
+        workers = self._scheduler.workers.items()
+        return {address: int(state.resources.get(resource, 0)) for address, state in workers}
 
 
 def topic_of(run: str) -> str:

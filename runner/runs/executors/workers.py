@@ -21,8 +21,8 @@ class Workers:
     progress: Progress
     cells: Mapping[str, Cell]
     """By their ids."""
-    _threads: dict[str, int] = field(default_factory=dict)
-    """Of those that take blocks, by address."""
+    _slots: dict[str, int] = field(default_factory=dict)
+    """Address of each that takes blocks -> how many at a time."""
     _begun: Counter[str] = field(default_factory=Counter)
     """Cells, by address."""
     _refused: dict[str, str] = field(default_factory=dict)
@@ -30,19 +30,18 @@ class Workers:
     _told: set[tuple[str, str]] = field(default_factory=set)
 
     @property
-    def threads(self) -> int:
-        return sum(self._threads.values())
+    def slots(self) -> int:
+        return sum(self._slots.values())
 
-    def keep(self, there: Mapping[str, int]) -> None:
-        """Forget those that are gone."""
-        for known in (self._threads, self._refused):
-            for address in known.keys() - there.keys():
-                del known[address]
+    def take_slots(self, slots: Mapping[str, int]) -> None:
+        """As the scheduler has it: what an event says may be old by now."""
+        self._slots = {worker: count for worker, count in slots.items() if count}
+        self._refused = {worker: why for worker, why in self._refused.items() if worker in slots}
         self.progress.workers(str(self))
 
     def __str__(self) -> str:
         """`2 at work, cells begun: 10.0.0.3:4412 120, 10.0.0.4:3311 98; 1 take none`."""
-        named = [f"{_short(worker)} {self._begun[worker]}" for worker in self._threads]
+        named = [f"{_short(worker)} {self._begun[worker]}" for worker in self._slots]
         more = [f"and {len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
         listed = ", ".join(named[:MOST_NAMED] + more)
         text = f"{len(named)} at work, cells begun: {listed}" if named else "no worker takes blocks"
@@ -55,7 +54,6 @@ class Workers:
         if what == "spent":
             self.progress.spent(said["tokens"], said["usd"])
         elif what == "joined":
-            self._threads[worker] = said["threads"]
             self._note(worker, f"takes {said['threads']} blocks at a time ({_host(said['host'])})")
         elif what == "refused":
             self._refused[worker] = said["why"]
