@@ -44,7 +44,7 @@ NOT_RUN = {
     "README.md: fairtrial init trials": OWN,
     "CONTRIBUTING.md: fairtrial scenario new --repo ../click --questions 2": NETWORK,
     "CONTRIBUTING.md: fairtrial check callers-of-format-filename": NETWORK,
-    "agentbench.md: fairtrial agentbench run --mode react": "226 queries take many minutes",
+    "agentbench.md: fairtrial agentbench run --mode react": "225 queries take many minutes",
     "agentbench.md: fairtrial agentbench report RUN": OWN,
     "exact.md: fairtrial run --exact": "tests/benchmarks/test_exact.py runs two questions so",
     "import.md: fairtrial import claude-code --scenario flask-error-handling": OWN,
