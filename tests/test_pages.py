@@ -44,12 +44,13 @@ NOT_RUN = {
     "README.md: fairtrial init trials": OWN,
     "CONTRIBUTING.md: fairtrial scenario new --repo ../click --questions 2": NETWORK,
     "CONTRIBUTING.md: fairtrial check callers-of-format-filename": NETWORK,
-    "agentbench.md: fairtrial agentbench run --mode react": "151 queries take many minutes",
+    "agentbench.md: fairtrial agentbench run --mode react": "225 queries take many minutes",
     "agentbench.md: fairtrial agentbench report RUN": OWN,
     "exact.md: fairtrial run --exact": "tests/benchmarks/test_exact.py runs two questions so",
     "import.md: fairtrial import claude-code --scenario flask-error-handling": OWN,
     "import.md: fairtrial import scenario flask.yaml": OWN,
     "judging.md: fairtrial judge RUN --judge model:claude-sonnet-4-6 --dry-run": OWN,
+    "keys.md: fairtrial exact make --repo ../shop": OWN,
     "models.md: export ANTHROPIC_API_KEY=…": KEY,
     "projects.md: fairtrial scenario new --repo ../shop --questions 2": OWN,
     "studies.md: fairtrial run --model claude-sonnet-4-5 --server NAME --trials 5": KEY,
@@ -66,6 +67,7 @@ NOT_RUN = {
 """Blocks that are not run, by their page and how their first command begins, and why."""
 ENGINE = {
     "README.md: fairtrial demo",
+    "README.md: fairtrial run --exact --scenario flask --server mcp-ripgrep",
     "try.md: fairtrial server check code-index-mcp",
 }
 """Blocks whose commands need a Docker Engine. Seconds, and scores that hold them, are another

@@ -92,7 +92,10 @@ def file_drifts(root: Path, lock: AnchorsLock, scenarios: Collection[str] | None
     By id and not by folder: one of the same name in another suite could stand in for a locked one.
     """
     files, drifts = digest_tree(root)
-    asked = _ids(lock.files) if scenarios is None else {*scenarios}
+    asked = _ids(lock.files)
+    if scenarios is not None:
+        # Anchors stand behind every figure, whichever scenarios are run.
+        asked = _ids(only(lock.files, ids=())) | set(scenarios)
     held = {name for name in asked if any(is_of(path, (name,)) for path in lock.files)}
     for name in sorted(asked - held):
         drifts.append(Drift(where=f"scenario {name}", what="no generation holds it"))

@@ -350,6 +350,8 @@ def _refusals(  # noqa: PLR0913 - what a generation is refused for, each by its 
         yield from _unread_rubrics(names, judge)
         return
     for name in sorted(names):
+        if catalog.scenarios[name].rubric.is_keyed:
+            continue  # its judge is `exact`, which is examined on it
         shortfalls = list(_shortfalls(catalog.scenarios[name], judge, sources))
         if shortfalls:
             what = "its reference answer no longer earns what a right answer earns: "

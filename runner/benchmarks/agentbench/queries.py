@@ -40,6 +40,8 @@ class ReferenceCall(Record):
     text even of a number, `{{name|json}}` for a JSON value. Inside a longer text it is replaced."""
     gives: dict[str, str] = Field(default_factory=dict)
     """Name -> regular expression with one group, found in the result: what later calls are fed."""
+    after: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Earlier calls, the first being 1, that changed what this one sees: a file or row written."""
     result: str = ""
     """As it was recorded: the whole text that the tool answered. Empty in a draft."""
 

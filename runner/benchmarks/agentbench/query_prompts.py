@@ -29,8 +29,8 @@ Weigh, before each reply:
 2. Is what you know by heart certain and precise enough to stand in for that?
 3. Which of the tools gives what is still missing, in the fewest calls?
 
-Wherever a tool can establish what is asked for, let it, even if you believe you know the result. \
-For opinions, and for what no tool here knows about, write from your own knowledge.
+Whether to call a tool at all is for you to decide. The answer is judged by what it says, not by \
+how it came about: what you only believe may be wrong, and what you know for certain needs no call.
 
 # How to use tools
 

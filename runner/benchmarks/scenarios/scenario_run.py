@@ -22,7 +22,7 @@ from runner.report.build_report import build_report
 from runner.report.records import Report
 from runner.runs.audit import Audit, with_cards
 from runner.runs.judging import with_endpoints
-from runner.scoring.judges import models_of, open_judge
+from runner.scoring import judges
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.replies import Replies
 from runner.support.errors import FairtrialError, GateError
@@ -49,7 +49,7 @@ class AskedJudge:
         self, checkout: Checkout, judging: Judging, replies: Path, spent_usd: float = 0.0
     ) -> JudgeSettings:
         """`replies`: the folder that keeps what models say."""
-        models = models_of(judging.judges)
+        models = judges.models_of(judging.judges)
         cap = self.run_usd if models else None
         return JudgeSettings(
             judging=judging,
@@ -75,9 +75,9 @@ class AskedJudge:
 
 def require_judge(settings: JudgeSettings) -> Judge:
     """A judge's wrong name or missing key must not come to light when all cells are paid for."""
-    for model in models_of(settings.judging.judges):
+    for model in judges.models_of(settings.judging.judges):
         open_model(model, settings.models)
-    return open_judge(settings)
+    return judges.open_judge(settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +203,7 @@ class ScenarioRun:
         Its servers are behind the gate: the plan holds their digests. Raises GateError as
         `pass_gate` does.
         """
-        judge = open_judge(self.judge_as_before())
+        judge = judges.open_judge(self.judge_as_before())
         scenarios = {cell.scenario for cell in self.store.plan().cells}
         passed = self.pass_gate(policy, judge, scenarios)
         return self.audit(judge), passed

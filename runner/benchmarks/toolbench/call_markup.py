@@ -6,6 +6,8 @@ pass is linear, whatever the text.
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
@@ -26,13 +28,24 @@ _OBSERVED = re.compile(
     r"^[*_]{0,2}(?:observation|tool (?:result|response|output))[*_]{0,2}\s?:.*$", re.I | re.M
 )
 _TOKEN = re.compile(r"<[|｜][^<>|｜\n]{1,40}[|｜]>")
-_HEAD = re.compile(
-    r"<invoke\s+name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"']\s*>"
-    r"|<function=[\"']?(?P<function>[^\"'<>]{1,256})[\"']?>"
-    r"|<tool_call>\s*(?P<called>[A-Za-z_][\w.-]{0,127})\s*(?=<arg_key>|</tool_call>)"
-    r"|<tool_name>\s*(?P<named>[A-Za-z_][\w.-]{0,127})\s*</tool_name>"
+_DIALECT = re.compile(
+    r"<(/?)(?:[|｜][A-Za-z]{1,16}[|｜]|[A-Za-z][\w-]{0,24}:|[a-z]{1,16}_)"
+    r"(?=(?:function_calls?|tool_calls?|invoke|parameter|arg_key|arg_value|arguments|think)\b)"
 )
-_END = re.compile(r"</(?:invoke|function|tool_call|parameters)>")
+"""What a family of models sets before the same tags: `<｜DSML｜invoke`, `<longcat_arg_key>`."""
+_QUOTED = re.compile(r"<[|｜]\"[|｜]>(.*?)<[|｜]\"[|｜]>", re.S)
+_ARGS = re.compile(r"\[ARGS\](?=\s{0,8}\{)")
+_HEAD = re.compile(
+    r"<(?:invoke|function|tool|tool_call)\s+name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"'][^<>]{0,80}>"
+    r"|<function=[\"']?(?P<function>[^\"'<>]{1,256})[\"']?>"
+    r"|(?<![\w.-])(?P<keyed>[^\W\d][\w.-]{0,127}+)\s{0,8}(?=<arg_key>|</tool_call>)"
+    r"|<(?:tool_)?name>\s{0,8}(?P<named>[^\W\d][\w.-]{0,127})\s{0,8}</(?:tool_)?name>"
+    r"|<(?P<tag>[^\W\d][\w.-]{0,127})>"
+)
+"""A call's name: an attribute, bare before its arguments, a tag's text, or the tag itself."""
+_EXPLICIT = ("invoked", "function")
+_END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
+_WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
 _ARGUMENT = re.compile(
     r"<parameter(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
     r"(?P<value>[^<]*+(?:<(?!/?parameter\b)[^<]*+)*+)</parameter>"
@@ -44,8 +57,12 @@ _ARGUMENT = re.compile(
 
 
 def without_asides(text: str) -> str:
-    """Without what is thought aloud, a tool's results, and a template's special tokens."""
-    text = "".join(_outside(text))
+    """Without what is thought aloud, a tool's results, and a template's special tokens.
+
+    Tags of families of models are written as others write them, and quotes as JSON's.
+    """
+    text = _QUOTED.sub(lambda quote: json.dumps(quote[1], ensure_ascii=False), text)
+    text = _ARGS.sub(" ", "".join(_outside(_DIALECT.sub(r"<\1", text))))
     return _TOKEN.sub("\n", _OBSERVED.sub("", text))
 
 
@@ -66,22 +83,50 @@ def _outside(text: str) -> Iterator[str]:
     # What is never closed hides nothing but itself, if nothing of an answer follows.
     if not opened:
         yield text[begin:]
+    elif text.rstrip().endswith("</tool_call>"):
+        # Thought was never ended, and the call is what the model stopped with.
+        yield text[max(begin, text.rfind("<tool_call>")) :]
 
 
 def marked_calls(
     text: str, tools: Mapping[str, Mapping[str, Any]] | Collection[str]
 ) -> Iterator[tuple[str, Any]]:
     """(name, arguments) of each call in XML, in order."""
-    heads = list(islice(_HEAD.finditer(text), MOST_HEADS))
+    heads = list(
+        islice(filter(lambda head: _may_call(head, tools), _HEAD.finditer(text)), MOST_HEADS)
+    )
     for place, head in enumerate(heads):
-        name = next(filter(None, head.groups())).strip()
+        name = str(head[str(head.lastgroup)]).strip()
         limit = heads[place + 1].start() if place + 1 < len(heads) else len(text)
-        end = _END.search(text, head.end(), limit)
-        body = text[head.end() : end.start() if end else limit]
-        yield name, _arguments(body, schemas_of(name, tools))
+        end = _end_of(head, text, limit)
+        found = _arguments(text[head.end() : end or limit], schemas_of(name, tools))
+        if end or found:
+            # What is neither closed nor has arguments is a mention: "I thought of <function=x>".
+            yield name, found
+
+
+def _may_call(head: re.Match[str], tools: Collection[str]) -> bool:
+    """Bare words and tags are calls only if the task offers such a tool."""
+    return head.lastgroup in _EXPLICIT or is_offered(str(head[str(head.lastgroup)]), tools)
+
+
+def _end_of(head: re.Match[str], text: str, limit: int) -> int | None:
+    if head.lastgroup == "tag":
+        end = text.find(f"</{head['tag']}>", head.end(), limit)
+        return None if end < 0 else end
+    found = _END.search(text, head.end(), limit)
+    return found.start() if found else None
+
+
+def is_offered(name: str, tools: Collection[str]) -> bool:
+    """By its whole name, or by what stands behind a server's."""
+    if name in tools:
+        return True
+    return name.rpartition("__")[2] in tools or name.rpartition(".")[2] in tools
 
 
 def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    body = _WRAPPED.sub("", body, count=1)
     if body.strip().startswith("{"):
         try:
             value = parse_lenient_json(body)
@@ -118,4 +163,14 @@ def typed(text: str, schema: Any) -> Any:
     try:
         return parse_lenient_json(text)
     except UnreadableError:
+        return _python_value(text) if text[:1] in ("[", "{", "(") else text
+
+
+def _python_value(text: str) -> Any:
+    """`{'in_stock': True}`; the text itself if it is none."""
+    try:
+        value = ast.literal_eval(text)
+        json.dumps(value)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
         return text
+    return value

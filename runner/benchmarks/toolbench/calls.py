@@ -21,11 +21,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
-from runner.benchmarks.toolbench.call_markup import marked_calls, without_asides
+from runner.benchmarks.toolbench.call_markup import is_offered, marked_calls, without_asides
 from runner.benchmarks.toolbench.calls_in_prose import (
     ProseCall,
     is_denied,
-    is_offered,
     written_calls,
 )
 from runner.benchmarks.toolbench.lenient_json import (

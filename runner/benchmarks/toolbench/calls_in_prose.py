@@ -10,12 +10,12 @@ import ast
 import keyword
 import re
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
-from runner.benchmarks.toolbench.call_markup import schemas_of, typed
+from runner.benchmarks.toolbench.call_markup import is_offered, schemas_of, typed
 from runner.benchmarks.toolbench.lenient_json import Remark, UnreadableError, parse_lenient_json
 
 LONGEST_ARGUMENTS = 20_000
@@ -35,13 +35,14 @@ _DENIED = re.compile(
     re.I,
 )
 """Before a call that is mentioned and not made; behind a comma or "so", something else begins."""
-_KEYWORD = re.compile(
-    r"""("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')|\b("""
+_NOT_PYTHON = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')|\b(?P<key>"""
     + "|".join(keyword.kwlist)
-    + r""")(?=\s{0,4}=(?!=))""",
+    + r""")(?=\s{0,4}=(?!=))|\b(?P<json>true|false|null)\b(?!\s{0,4}=(?!=))""",
     re.S,
 )
-"""A text, or a word of Python's own where an argument's name stands."""
+"""A text, a word of Python's own where an argument's name stands, or a value as JSON writes it."""
+_JSON_NAMES = {"true": "True", "false": "False", "null": "None"}
 _BARE_KEY = re.compile(
     r"""("(?:[^"\\]|\\.)*+")|(?<=[{,\s])([A-Za-z_]\w{0,127})(?=\s{0,4}:)""", re.S
 )
@@ -58,15 +59,22 @@ _BETWEEN = frozenset({"parameters", "arguments", "input", "args", "params", "act
 _DEFINED = re.compile(r"(?:\bdef|\bfunction|\bfn|\bfunc|\bclass)[^\S\n]{1,4}$")
 _ACTION = re.compile(
     r"""
-    \b(?:action|tool|function)(?:[ _]?(?:name|call))?[*_`]{0,3}\s?[:=][*_]{0,3}\s?[*_`"']{0,3}
+    \b(?:action|tool|function)(?:[ _]?(?:name|call))?[ ]?\d{0,3}
+    [*_`]{0,3}\s?[:=][*_]{0,3}\s?[*_`"']{0,3}
     (?P<name>[A-Za-z_][\w.-]{0,127}+)
-    [^\S\n]{0,8}[*`"',;]{0,4}[^\S\n]{0,8}
     (?:
-       \n?[^\S\n]{0,8}[*_]{0,3}
-       (?:action[ _]input|input|arguments|parameters|params|args)[*_`]{0,3}\s?[:=][*_]{0,3}\s{0,4}
-       (?:[*_`]{1,3}\w{0,10}\s?)?(?P<brace>\{)?
+       \[(?P<asked>[^\[\]\n]{0,2000})\]
     |
-       $
+       \((?P<given>[^()="'{}\n]{1,2000})\)[^\S\n]{0,8}$
+    |
+       [^\S\n]{0,8}[*`"',;]{0,4}[^\S\n]{0,8}
+       (?:
+          \s{0,8}[*_]{0,3}
+          (?:action[ _]?input|input|arguments|parameters|params|args)[ ]?\d{0,3}[*_`]{0,3}\s?[:=]
+          [*_]{0,3}\s{0,4}(?:[*_`]{1,3}\w{0,10}\s?)?(?:(?P<brace>\{)|(?P<plain>\S[^\n]{0,2000}))?
+       |
+          $
+       )
     )
     """,
     re.I | re.X | re.M,
@@ -149,23 +157,21 @@ def _unquoted(value: str, schema: Any) -> Any:
     return typed(value, schema)
 
 
-def is_offered(name: str, tools: Collection[str]) -> bool:
-    """By its whole name, or by what stands behind a server's."""
-    if name in tools:
-        return True
-    return name.rpartition("__")[2] in tools or name.rpartition(".")[2] in tools
-
-
 def _actions(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
     for tries, action in enumerate(_ACTION.finditer(seen.text)):
         if tries == MOST_TRIES:
             return
         name = action["name"].rstrip(".")
         if is_offered(name, tools):
-            yield ProseCall(name, _action_input(seen, action))
+            yield ProseCall(name, _action_input(seen, action, schemas_of(name, tools)))
 
 
-def _action_input(seen: _ProseScan, action: re.Match[str]) -> Any:
+def _action_input(seen: _ProseScan, action: re.Match[str], schemas: Mapping[str, Any]) -> Any:
+    plain = action["plain"] or action["asked"] or action["given"]
+    if plain and len(schemas) == 1:
+        # What is no object is the tool's one argument.
+        (key,) = schemas
+        return {key: _unquoted(plain.strip(), schemas[key])}
     if not action["brace"]:
         return {}
     inside = seen.inside(action.start("brace"))
@@ -225,12 +231,18 @@ def _object(text: str) -> Any:
 _RENAMED = "_keyword_"
 
 
+def _as_python(word: re.Match[str]) -> str:
+    if word["json"]:
+        return _JSON_NAMES[word["json"]]
+    return word["text"] or f"{_RENAMED}{word['key']}"
+
+
 def _keywords(inside: str, remark: Remark, names: tuple[str, ...]) -> dict[str, Any] | None:
     """`symbol="X", n=5` as Python writes it; None for what is no call.
 
     `names`: of the tool's arguments, for those that are given without one.
     """
-    inside = _KEYWORD.sub(lambda word: word[1] or f"{_RENAMED}{word[2]}", inside)
+    inside = _NOT_PYTHON.sub(_as_python, inside)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's remarks on a model's backslashes
@@ -245,22 +257,12 @@ def _arguments(call: ast.expr, remark: Remark, names: tuple[str, ...]) -> dict[s
     if not isinstance(call, ast.Call):
         return None
     # `search(it)` is prose
-    placed = [_literal(argument) for argument in call.args]
+    placed = [ast.literal_eval(argument) for argument in call.args]
     if len(placed) > len(names):
         remark("a written call has arguments without names: these are left out")
         placed = []
     found = dict(zip(names, placed, strict=False))
     for word in call.keywords:
         if word.arg:
-            found[word.arg.removeprefix(_RENAMED)] = _literal(word.value)
+            found[word.arg.removeprefix(_RENAMED)] = ast.literal_eval(word.value)
     return found
-
-
-_JSON_NAMES = {"true": True, "false": False, "null": None}
-
-
-def _literal(node: ast.expr) -> Any:
-    """A value as Python or as JSON writes it. Raises ValueError for anything else."""
-    if isinstance(node, ast.Name) and node.id in _JSON_NAMES:
-        return _JSON_NAMES[node.id]
-    return ast.literal_eval(node)

@@ -1,7 +1,8 @@
 """The verbs, in the order of help: each is the module of its name, with `Verb` and `run`.
 
-`Verb` is its request, a frozen dataclass whose fields say with which words a person fills them
-(cli/options.py); `run` takes it and returns an exit code. `--help` reads this table alone.
+`Verb` is its request, a `Request` (or `RunRequest`) whose fields say with which words a person
+fills them (cli/options.py); `run` takes it and returns an exit code. What takes long to import is
+imported in it, and named in annotations through cli/shapes.py. `--help` reads this table alone.
 """
 
 from __future__ import annotations

@@ -16,10 +16,12 @@ from runner.benchmarks.agentbench.writing.generate import (
     NoScene,
     components_request,
     generate,
+    query_request,
     read_components,
     read_query,
     servers_for,
 )
+from runner.benchmarks.agentbench.writing.steering import DOMAINS, aim_of, planned_text
 from runner.benchmarks.agentbench.writing.writer import Writer
 from runner.protocols import Turn
 from runner.records import Price
@@ -167,6 +169,26 @@ def test_the_servers_are_shown_with_their_arguments_and_long_texts_cut() -> None
     asked = components_request(plan)
     assert "# unit_calc\n- convert_length: does convert_length\n  arguments: {}" in asked
     assert "<system_time>\nSunday, 2031-05-04 10:00 UTC\n</system_time>" in asked
+
+
+def test_no_two_of_many_drafts_are_asked_for_alike() -> None:
+    aims = [aim_of("multi-server-sequential-call", 7, number).as_text() for number in range(300)]
+    assert len(set(aims)) == 300
+    assert len({text.splitlines()[0] for text in aims[: len(DOMAINS)]}) == len(DOMAINS)
+    assert aim_of("multi-server-single-call", 7, 0).calls == "1"
+    assert aims != [
+        aim_of("multi-server-sequential-call", 8, number).as_text() for number in range(300)
+    ]
+
+
+def test_a_plan_is_shown_its_aim_and_the_cases_that_there_are() -> None:
+    plan = replace(wanted(), planned=("A dike warden, curt. 137.5 m of trench.", "A cook. " * 99))
+    asked = components_request(plan)
+    assert f"<aim>\n{plan.aim.as_text()}\n</aim>" in asked
+    assert "- A dike warden, curt. 137.5 m of trench." in asked
+    assert len(planned_text(["word " * 500] * 50)) < 12 * 200
+    assert "planned_before" not in components_request(wanted())
+    assert plan.aim.length in query_request(plan, read_components(PLAN, plan))
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

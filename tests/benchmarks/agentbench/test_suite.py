@@ -12,6 +12,7 @@ from runner.benchmarks.agentbench.proof.execution import MOST_TOGETHER, cells_fo
 from runner.benchmarks.agentbench.proof.suite import Suite, chosen, load_suite, read_queries
 from runner.benchmarks.agentbench.proof.yaml_records import as_yaml, write_yaml
 from runner.benchmarks.agentbench.queries import Category, Queries, Query, ReferenceCall
+from runner.benchmarks.agentbench.writing.drafts import read_drafts
 from runner.records import parse_yaml
 from runner.support.errors import CatalogError, FairtrialError
 from tests.benchmarks.agentbench.material import TRENCH, query_of, unfed
@@ -71,6 +72,23 @@ def test_every_problem_of_every_file_is_told_with_its_key(tmp_path: Path) -> Non
         assert expected in lines, expected
     with pytest.raises(CatalogError, match="agentbench check"):
         suite.sound()
+
+
+def test_a_broken_file_s_hint_names_the_verb_that_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "broken.yaml"
+    file.write_text("queries: [{id: 3}]\ndrafts: 3\n")
+    for read, verb in (
+        (load_sound, f"check {file}"),
+        (read_queries, f"record {file}"),
+        (read_drafts, f"review {file}"),
+    ):
+        with pytest.raises(CatalogError) as refused:
+            read(file)
+        assert f"`fairtrial agentbench {verb}`" in str(refused.value.hint)
+
+
+def load_sound(file: Path) -> object:
+    return load(file).sound()
 
 
 def test_an_unreviewed_query_is_taken_only_where_it_is_asked_for(tmp_path: Path) -> None:

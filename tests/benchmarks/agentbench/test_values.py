@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from runner.benchmarks.agentbench.judging.quantities import quantities, unit_of
 from runner.benchmarks.agentbench.judging.values import ValueStatus, compare_values
@@ -33,12 +34,26 @@ from tests.benchmarks.agentbench.answered import (
 from tests.checkout import ROOT
 
 EVERY = (*ANSWERED, *UNSEEN)
+OF_SUITE = yaml.safe_load((ROOT / "tests/benchmarks/agentbench/turned.yaml").read_text("utf-8"))
+RIGHT: dict[str, list[str]] = OF_SUITE["right"]
+TURNED: dict[str, list[str]] = OF_SUITE["turned"]
 MISSED = {
     "It is acetylsalicylic acid, 180.16 g/mol.": "a name in other words",
     "With tax it costs CHF 6.48; the tax alone is CHF 86.48.": "swapped, and `tax` beside both",
     "8:35 h": "a span written as a time",
 }
 """Known, and told in the report: what the judge gets wrong of those 117."""
+LOST = {
+    "ward-shift-falls": "`chance`, a word of the other value's sentence, alone beside this one",
+    "founder-board-deck": "`1.28 million dollars` for `$1.28M`",
+    "lifeboat-three-wrecks": "`nm`, which are nanometres too",
+    "river-gauge-report": "`- 10.5386` in a formula",
+}
+"""Right answers that it refuses."""
+TAKEN = {
+    "wedding-lettering-contrast": "`enough for your printer` for `your printer will not take it`"
+}
+"""Wrong answers that it takes."""
 
 
 def passes(one: Answered) -> bool:
@@ -212,6 +227,69 @@ def test_a_reference_answer_with_one_value_changed_fails() -> None:
             if is_right(one, changed):
                 passing.append((one.id, value.text))
     assert passing == []
+
+
+def judged(answers: dict[str, list[str]], *, right: bool) -> dict[str, list[str]]:
+    """The answers that are judged otherwise, by their query."""
+    queries = {one.id: one for one in shipped()}
+    others = {
+        name: [text for text in texts if is_right(queries[name], text) != right]
+        for name, texts in answers.items()
+    }
+    return {name: texts for name, texts in others.items() if texts}
+
+
+def test_figures_said_of_the_opposite_or_in_another_unit_fail() -> None:
+    assert sum(map(len, TURNED.values())) == 45
+    missed = judged(TURNED, right=False)
+    assert missed.keys() == TAKEN.keys() and sum(map(len, missed.values())) == 1
+
+
+def test_right_answers_in_other_words_pass() -> None:
+    assert sum(map(len, RIGHT.values())) == 71
+    missed = judged(RIGHT, right=True)
+    assert missed.keys() == LOST.keys() and sum(map(len, missed.values())) == 4
+
+
+@pytest.mark.parametrize(
+    ("reference", "right", "turned"),
+    [
+        ("at most 4 fail: 0.13", "no more than 4: 0.13", "more than 4: 0.13"),
+        ("at most 4 fail: 0.13", "4 or fewer: 0.13", "at least 4: 0.13"),
+        ("at most 4 fail: 0.13", "more than 4: 0.87, at most 4: 0.13", "fewer than 4: 0.13"),
+        ("0.13 per arm", "0.13 per group, 0.26 in total", "0.13 in total"),
+        ("0.13 per arm", "0.26 overall (0.13 each)", "0.13 overall (0.065 each)"),
+        ("0.13 a month", "0.13 monthly", "0.13 a year"),
+        ("0.13, too low for AAA", "0.13: passes AA but not AAA", "0.13, so it passes AAA"),
+        ("0.13, enough for AA", "0.13 meets AA and fails AAA", "0.13 does not meet AA"),
+        ("0.13; it will not fit", "0.13, so it cannot fit", "0.13, so it will fit"),
+        ("Yes: 0.13", "0.13", "No, 0.13"),
+        ("0.13, not significant", "0.13, no significant gap", "0.13, a significant gap"),
+    ],
+)
+def test_a_figure_is_turned_only_where_the_answer_says_the_other_side_alone(
+    reference: str, right: str, turned: str
+) -> None:
+    assert standings(right, "0.13", reference=reference) == ["found"]
+    assert standings(turned, "0.13", reference=reference) == ["turned"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "right", "wrong"),
+    [
+        ("242.996 mg", "0.242996", "0.242996 g", "0.242996 kg"),
+        ("683 Ω", "682.88", "0.683 kΩ", "683 kΩ"),
+        ("291.28 euros", "291.2804", "29,128 cents", "291.28 cents"),
+        ("430.2173 MBq", "430.2173", "0.4302173 GBq", "430.2173 kBq"),
+        ("50.353 grains", "50.353471", "3.26282 g", "50.353 g"),
+    ],
+)
+def test_a_tool_s_figure_in_another_scale_needs_the_right_unit(
+    text: str, shown: str, right: str, wrong: str
+) -> None:
+    made = query("q", "?", text, ReferenceValue(text=text, call=1, shown=shown))
+    said = [compare_values(made, answer)[0].standing for answer in (right, shown, wrong)]
+    assert said[:2] == ["found", "found"] and said[2] != "found"
 
 
 def test_a_reference_answer_with_a_unit_of_another_kind_fails() -> None:

@@ -41,10 +41,12 @@ DENIED_BEHIND = re.compile(
     r"|(?:can|could)(?:not| not|n't) be\b)",
     re.IGNORECASE,
 )
+# "2 or fewer" offers nothing else.
+_OR = r",?\s+or\s+(?!(?:more|fewer|less|above|below|higher|lower|over|under)\b)"
 OR_BEHIND = re.compile(
-    r"[^,.;:\n]{0,12}?(?:,[^,.;\n]{1,30}){0,8},?\s+or\s+(?P<other>[^,.;\n]{1,40})"
+    rf"[^,.;:\n]{{0,12}}?(?:,[^,.;\n]{{1,30}}){{0,8}}{_OR}(?P<other>[^,.;\n]{{1,40}})"
 )
-OR_BEFORE = re.compile(r"(?P<other>[^,.;\n]{1,40}),?\s+or\s+(?:\w+\s+){0,2}$")
+OR_BEFORE = re.compile(rf"(?P<other>[^,.;\n]{{1,40}}){_OR}(?:\w+\s+){{0,2}}$")
 _BULLET = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,4}[.)]\s+)?")
 ITEM_END = re.compile(r"\n|,(?!\d{3}\b)|;|\||\s(?:or|and)\s")
 
@@ -65,6 +67,12 @@ def sentence_before(text: str, at: int) -> str:
     for match in _SENTENCE_END.finditer(text, max(at - 400, 0), at):
         begins = match.end()
     return text[max(begins, at - 400) : at]
+
+
+def clause_around(text: str, at: int) -> str:
+    begins = [match.end() for match in _CLAUSE_END.finditer(text, 0, at)]
+    end = _CLAUSE_END.search(text, at)
+    return text[begins[-1] if begins else 0 : end.start() if end else len(text)]
 
 
 def is_asked(text: str, one: ValueMention) -> bool:

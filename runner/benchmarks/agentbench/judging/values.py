@@ -2,7 +2,8 @@
 
 A value is found if the answer asserts it somewhere: the same figure in any unit of its kind, date,
 time, word or list. It is not asserted where it is denied, asked, offered among guesses, said of
-what another value belongs to, or copied from the query.
+what another value belongs to or of the opposite of what the reference says, or copied from the
+query.
 
 What it cannot tell: whether words that it does not look for are true; values swapped between things
 that neither the query names nor the clause beside them; one denied in words it does not know; a
@@ -12,7 +13,7 @@ name in other words; whether a tool gave what is said, or the model knew it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, pairwise, takewhile
 from typing import Literal
@@ -39,10 +40,10 @@ from runner.benchmarks.agentbench.judging.clauses import (
 from runner.benchmarks.agentbench.judging.quantities import (
     Quantity,
     is_same,
-    is_same_kind,
     is_same_unit,
     quantities,
 )
+from runner.benchmarks.agentbench.judging.turned import Said, Turned
 from runner.benchmarks.agentbench.judging.wanted import (
     ALIKE,
     SoughtValue,
@@ -54,7 +55,7 @@ from runner.benchmarks.agentbench.queries import Query, ReferenceValue
 from runner.records import Record
 
 ValueStatus = Literal[
-    "found", "absent", "other unit", "denied", "asked", "guessed", "misplaced", "copied"
+    "found", "absent", "other unit", "denied", "asked", "guessed", "misplaced", "turned", "copied"
 ]
 COPIED_WORDS = 6
 """In a row, as in the query: they say nothing that it did not."""
@@ -120,7 +121,8 @@ class _AnswerComparison:
     def _as_shown(self, place: int) -> list[ValueMention]:
         """Where the answer writes a value as the tool did, no less exactly than the reference.
 
-        A tool's bare figure has the reference's unit: in another one it is another value.
+        A tool's bare figure has the reference's unit: in another one it is another value. What is
+        said in the right other unit was found without it.
         """
         value, figure = self.query.values[place], self.wanted[place].quantity
         if value.shown is None:
@@ -133,7 +135,7 @@ class _AnswerComparison:
         units = {(one.start, one.end): one.unit for one in quantities(self.answer)}
         if is_same(figure, shown.quantity, shown.tolerance):
             return [one for one in found if is_same_unit(units[one.start, one.end], figure.unit)]
-        return [one for one in found if is_same_kind(units[one.start, one.end], figure.unit)]
+        return [one for one in found if not units[one.start, one.end]]
 
     def _absent(self, text: str, sought: SoughtValue) -> ValueFound:
         bare = sought.quantity
@@ -149,17 +151,15 @@ class _AnswerComparison:
 
     def _standing(self, place: int, one: ValueMention) -> ValueStatus:
         sought = self.wanted[place]
-        if self._is_copied(one):
-            return "copied"
-        if is_asked(self.answer, one):
-            return "asked"
-        if self._is_denied(sought, one):
-            return "denied"
-        if self._is_guessed(sought, one):
-            return "guessed"
-        if self._is_misplaced(place, one):
-            return "misplaced"
-        return "found"
+        faults: tuple[tuple[ValueStatus, Callable[[], bool]], ...] = (
+            ("copied", lambda: self._is_copied(one)),
+            ("asked", lambda: is_asked(self.answer, one)),
+            ("denied", lambda: self._is_denied(sought, one)),
+            ("guessed", lambda: self._is_guessed(sought, one)),
+            ("misplaced", lambda: self._is_misplaced(place, one)),
+            ("turned", lambda: self._is_turned(place, one)),
+        )
+        return next((name for name, holds in faults if holds()), "found")
 
     # --- copied
 
@@ -271,7 +271,8 @@ class _AnswerComparison:
                     common |= self._said.beside(mention)
         # A word beside both tells them no more apart: "the factorial of 5 … the factorial of 6".
         telling = self._said.beside(one) - common
-        return not telling & own and bool(self._said.beside(one, strict=True) & (foreign - own))
+        strict = self._said.beside(one, strict=True) - common
+        return not telling & own and bool(strict & (foreign - own))
 
     def _rivals(self, place: int) -> Iterator[int]:
         """Other values of its kind: what it could be swapped with."""
@@ -284,16 +285,34 @@ class _AnswerComparison:
         return Clauses(self.answer, chain.from_iterable(self.mentions))
 
     @cached_property
+    def _own_places(self) -> list[ValueMention | None]:
+        """Of each value, in the reference answer."""
+        return list(_places(self.query.values, self.reference))
+
+    @cached_property
     def _labels(self) -> list[set[str]]:
-        """Of each value: words of the query that stand beside it alone in the reference."""
-        places = list(_places(self.query.values, self.reference))
+        """Of each value: words that stand beside it alone in the reference."""
+        places = self._own_places
         clauses = Clauses(self.reference, filter(None, places))
-        asked = labels_of(self.asked)
-        beside = [clauses.beside(one) & asked if one else set() for one in places]
+        telling = labels_of(self.asked) | labels_of(self.reference)
+        beside = [clauses.beside(one) & telling if one else set() for one in places]
         return [
             words.difference(*(beside[other] for other in self._rivals(place)))
             for place, words in enumerate(beside)
         ]
+
+    # --- turned
+
+    def _is_turned(self, place: int, one: ValueMention) -> bool:
+        return self._turned.is_turned(self._own_places[place], self._answer_said, one)
+
+    @cached_property
+    def _turned(self) -> Turned:
+        return Turned(self.asked, Said(self.reference, list(filter(None, self._own_places))))
+
+    @cached_property
+    def _answer_said(self) -> Said:
+        return Said(self.answer, list(chain.from_iterable(self.mentions)))
 
 
 def _with_unit(value: ReferenceValue, reference: str) -> SoughtValue:

@@ -36,11 +36,12 @@ LONGEST_RESULT = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Feed:
-    """One call's result goes into a later call's arguments. Calls are counted from 0."""
+    """A later call waits for an earlier one. Calls are counted from 0."""
 
     source: int
     target: int
     name: str
+    """Of the part of its result that goes into the arguments; empty for what it has written."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Trajectory:
     def feeds(self) -> tuple[Feed, ...]:
         feeds = []
         for target, call in enumerate(self.query.calls):
+            feeds += [Feed(source=number - 1, target=target, name="") for number in call.after]
             for name in sorted(fed_names(call)):
                 for source in range(target):
                     if name in self.query.calls[source].gives:
@@ -127,6 +129,8 @@ def _feeding(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     given: dict[str, str] = {}
     for index, call in enumerate(trajectory.query.calls):
         yield from _filling(call, given, index)
+        if max(call.after, default=0) > index:
+            yield f"calls[{index}].after", "names a call that is not before it"
         for name in sorted(given.keys() & call.gives.keys()):
             yield f"calls[{index}].gives.{name}", "an earlier call gives this name too"
         try:
@@ -191,7 +195,8 @@ def _dependency(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
         yield "calls", f"there is one; {query.category} has two or more"
     if query.dependency == "parallel" and feeds:
         target = feeds[0].target + 1
-        yield "calls", f"call {target} is fed {feeds[0].name!r}: parallel calls wait for none"
+        what = f"is fed {feeds[0].name!r}" if feeds[0].name else "sees what another wrote"
+        yield "calls", f"call {target} {what}: parallel calls wait for none"
     if query.dependency == "sequential":
         taking_part = {end for feed in feeds for end in (feed.source, feed.target)}
         for index in sorted(set(range(count)) - taking_part):

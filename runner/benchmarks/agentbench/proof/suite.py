@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.benchmarks.agentbench.proof.yaml_records import read_yaml
 from runner.benchmarks.agentbench.queries import CATEGORIES, Queries, Query
-from runner.records import parse_yaml, read_text
 from runner.support.errors import CatalogError, FairtrialError, Problem
 
 if TYPE_CHECKING:
@@ -36,13 +36,14 @@ class Suite:
     """In the files' order, those sorted by name."""
     problems: tuple[Problem, ...]
     """Of every file; of one that cannot be read the queries are missing."""
+    source: str = FOLDER
+    """The folder or file, as it was named."""
 
     def sound(self) -> tuple[Query, ...]:
         """Every query. Raises CatalogError with every problem."""
         if self.problems:
-            raise CatalogError(
-                list(self.problems), hint="run `fairtrial agentbench check` after mending them"
-            )
+            hint = f"run `fairtrial agentbench check {self.source}` after mending them"
+            raise CatalogError(list(self.problems), hint=hint)
         return tuple(loaded.query for loaded in self.queries)
 
 
@@ -59,7 +60,7 @@ def load_suite(source: Path, *, testbed: Collection[str], unreviewed: bool = Fal
     problems += _twice(queries)
     for loaded in queries:
         problems += _problems(loaded, testbed, unreviewed, in_folder=source.is_dir())
-    return Suite(queries=tuple(queries), problems=tuple(problems))
+    return Suite(queries=tuple(queries), problems=tuple(problems), source=where_of(source))
 
 
 def sound_queries(
@@ -136,10 +137,10 @@ def where_of(path: Path) -> str:
     return str(path)
 
 
-def read_queries(file: Path) -> Queries:
-    """Raises CatalogError with every problem of the file's form."""
+def read_queries(file: Path, *, verb: str = "record") -> Queries:
+    """Raises CatalogError with every problem of the file's form; `verb` is the one to run then."""
     where = where_of(file)
-    return parse_yaml(read_text(file, where=where, limit_bytes=LIMIT_BYTES), Queries, where=where)
+    return read_yaml(file, Queries, where=where, limit_bytes=LIMIT_BYTES, verb=verb)
 
 
 def _read(file: Path, problems: list[Problem]) -> list[LoadedQuery]:

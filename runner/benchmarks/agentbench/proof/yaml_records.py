@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 
 from runner.records import Record
+from runner.records.record_parsing import parse_yaml, read_text
+from runner.support.errors import CatalogError
+
+R = TypeVar("R", bound=Record)
 
 
 class _RecordDumper(yaml.SafeDumper):
@@ -32,6 +37,17 @@ def as_yaml(record: Record) -> str:
     """As a file holds it; what is left to its default is left out."""
     data = record.model_dump(mode="json", exclude_defaults=True)
     return yaml.dump(data, Dumper=_RecordDumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def read_yaml(file: Path, record: type[R], *, where: str, limit_bytes: int, verb: str) -> R:
+    """Raises CatalogError with every problem; `verb` is the one to run once they are mended."""
+    try:
+        return parse_yaml(
+            read_text(file, where=where, limit_bytes=limit_bytes), record, where=where
+        )
+    except CatalogError as error:
+        hint = f"run `fairtrial agentbench {verb} {file}` after mending them"
+        raise CatalogError(list(error.problems), hint=hint) from error
 
 
 def write_yaml(file: Path, record: Record) -> None:

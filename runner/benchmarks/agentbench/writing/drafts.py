@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
+from runner.benchmarks.agentbench.proof.yaml_records import read_yaml, write_yaml
 from runner.benchmarks.agentbench.queries import Category, Query, ReferenceCall
-from runner.records import Count, Name, Record, parse_yaml, read_text
+from runner.records import Count, Name, Record
 from runner.support.errors import FairtrialError
 
 LIMIT_BYTES = 64 * 1024 * 1024
@@ -134,8 +134,7 @@ class Drafts(Record):
 
 def read_drafts(file: Path) -> Drafts:
     """Raises CatalogError with every problem of the file."""
-    text = read_text(file, where=str(file), limit_bytes=LIMIT_BYTES)
-    return parse_yaml(text, Drafts, where=str(file))
+    return read_yaml(file, Drafts, where=str(file), limit_bytes=LIMIT_BYTES, verb="review")
 
 
 def write_drafts(file: Path, drafts: Drafts) -> None:

@@ -15,6 +15,7 @@ from runner.benchmarks.agentbench.proof.query_rules import is_named
 from runner.benchmarks.agentbench.queries import Category
 from runner.benchmarks.agentbench.testbed.router import ListedTool, Listing
 from runner.benchmarks.agentbench.writing.drafts import DraftFailure, QueryDraft
+from runner.benchmarks.agentbench.writing.steering import Aim, planned_text
 from runner.benchmarks.agentbench.writing.writer import NoUsableReply, Writer, prompt
 from runner.records import digest_of
 from runner.scoring.judges.form import BrokenReply
@@ -61,8 +62,12 @@ class DraftBrief:
     now: str
     """The present time, as the model is told it."""
     provenance: str
+    aim: Aim
+    """What this draft is to be like."""
     taken: frozenset[str] = frozenset()
     """Messages that there are already."""
+    planned: tuple[str, ...] = ()
+    """Person and scenario of earlier drafts."""
 
 
 async def generate(writer: Writer, wanted: DraftBrief) -> QueryDraft | DraftFailure:
@@ -132,6 +137,8 @@ def components_request(wanted: DraftBrief) -> str:
             _tagged("mcp_servers", servers_text(wanted.listings)),
             _tagged("system_time", wanted.now),
             _tagged("category", wanted.category),
+            _tagged("aim", wanted.aim.as_text()),
+            *([_tagged("planned_before", planned_text(wanted.planned))] if wanted.planned else []),
             "Plan one case. Use the tools' and servers' names exactly as they stand.",
         ]
     )
@@ -220,6 +227,7 @@ def query_request(wanted: DraftBrief, components: Components) -> str:
             _tagged("objective", components.objective),
             _tagged("mcp_servers", servers_text(chosen)),
             _tagged("selected_tools", "\n".join(components.tools)),
+            _tagged("length", wanted.aim.length),
             "Write the message, and nothing else.",
         ]
     )
