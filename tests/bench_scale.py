@@ -10,6 +10,7 @@ engines     two workers in two network namespaces, with an engine each, running 
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -17,8 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from runner.catalog.checkout import Checkout
 from tests.bench import COMMAND, Figure, run_child
+from tests.conftest import ROOT
 from tests.helpers import PATIENCE_SEC
+from tests.scale.big_report import big_report
 from tests.scale.engines import two_engines
 from tests.scale.farm import Farm
 from tests.scale.kills import figures_of, one_worker, survive
@@ -74,6 +78,11 @@ def size(folder: Path) -> Iterator[Figure]:
     dry = run_child([COMMAND, "run", "--dry-run", "--trials", "10000", *words])
     yield at_most("dry run of 1,140,000 cells, s", time.monotonic() - started, 60)
     yield at_most("its peak memory, MB", dry.peak_mb, MB)
+    checkout = Checkout(root=ROOT, state=ROOT / ".fairtrial", environ=dict(os.environ), log=print)
+    report = big_report(folder, checkout, trials=10_000)
+    detail = f"{report.cells:,} cells, {report.cpu_sec:.0f} s of CPU"
+    yield at_most("report of ten thousand cells, s", report.took_sec, 60, detail)
+    yield at_most("its peak memory, MB", report.peak_mb, MB)
 
 
 def shards(folder: Path) -> Iterator[Figure]:
