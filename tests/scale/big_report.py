@@ -32,11 +32,11 @@ def big_report(folder: Path, checkout: Checkout, *, trials: int) -> Reported:
     cells = BENCHMARKS["scenarios"].cells(prepared, ["offline"], trials)
     store = new_store(folder / "big", cells)
     attempt = run_one(prepared, store, cells[0])
-    plan = store.plan()
+    digest = store.plan().digest
     for cell in cells[1:]:
         begun = store.begin(cell)
         os.link(attempt.transcript, begun.path / attempt.transcript.name)
-        fields = dict(attempt.result) | {"cell": cell, "plan": plan.digest}
+        fields = dict(attempt.result) | {"cell": cell, "plan": digest}
         del fields["digest"]
         store.finish(begun, CellResult(**fields))
     started = time.monotonic()
