@@ -406,7 +406,7 @@ def test_what_cannot_be_opened_says_why(tmp_path: Path, upstream: Path, pinned: 
         (f"file://{upstream}", pinned.commit[:12], "not a full commit SHA"),
         (f"file://{upstream}", "main", "not a full commit SHA"),
         (tmp_path, pinned.commit, "not a git repository"),
-        (tmp_path / "nothing", pinned.commit, "fetch failed"),
+        (tmp_path / "nothing", pinned.commit, "no such folder, and no URL"),
     ]:
         with pytest.raises(SourceError, match=why):
             open_repository(str(path), commit, tmp_path / "cache")
