@@ -535,10 +535,3 @@ def test_a_link_from_elsewhere_in_the_repository_resolves(target: str) -> None:
 def test_a_part_of_a_name_behind_a_slash_is_no_name() -> None:
     text = "In `src/x.py`: `f01` (line 1) / _debug_mode (line 31) / _error (line 41)."
     assert [c.symbol for c in ground(text, SHELF).citations if c.start in (31, 41)] == [None, None]
-
-
-def test_a_link_to_the_top_of_a_tree_names_no_file_and_harms_nothing() -> None:
-    text = "See https://github.com/o/n/blob/main/``` and https://github.com/o/n/blob/main/src/app.py#L4."
-    assert [mention.path for mention in extract(text, PathIndex(frozenset({"src/app.py"})))][
-        -1:
-    ] == ["src/app.py"]
