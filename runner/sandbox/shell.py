@@ -76,21 +76,19 @@ class ShellHost:
         async with self._one_at_a_time:
             try:
                 return await self._exchange(request, timeout_sec)
-            except (SandboxError, ConnectionError):
-                await self._blame()
-            except TimeoutError:
-                await self._stalled()
-            except ValueError:
-                # It said what it never says: only a command of its own user can have made it.
-                pass
+            except (SandboxError, *_HOST_FAILED) as error:
+                await self._blame(error)
             return {"error": await self._begin_anew()}
 
-    async def _blame(self) -> None:
-        """Raises SandboxError unless the host ended by what was done in the cell."""
-        exec_id = None
-        if self._running is not None:
-            exec_id = self._running.stream.exec_id
-        await self._end(exec_id)
+    async def _blame(self, error: Exception) -> None:
+        """Raises SandboxError unless the host failed by what was done in the cell."""
+        if isinstance(error, TimeoutError):
+            # It may run, and say nothing: stopped by the agent, or kept from its turn by what the
+            # agent began. Asked how it ended, the engine would be blamed for hanging up.
+            await self._stalled()
+        elif not isinstance(error, ValueError):
+            await self._end(self._running.stream.exec_id if self._running else None)
+        # Else it said what it never says: only a command of its own user can have made it.
 
     async def _begin_anew(self) -> str:
         """What the agent is told. Raises SandboxError as `ask` does."""
@@ -98,8 +96,8 @@ class ShellHost:
         self.restarts += 1
         try:
             await self._exchange({"read": "/proc/self/status"}, HOST_GRACE_SEC)
-        except (SandboxError, *_HOST_FAILED):
-            await self._blame()
+        except (SandboxError, *_HOST_FAILED) as error:
+            await self._blame(error)
             await self.close()
             return _NO_SHELL
         return _KILLED

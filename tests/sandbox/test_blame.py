@@ -284,10 +284,8 @@ def test_the_server_outlives_what_ends_the_agents_jobs(engine: Engine, base_imag
     assert asyncio.run(main()) == "here"
 
 
-LOST = {
-    "the shell was killed while this command ran",
-    "no shell can be started: what was run before has used up the container",
-}
+NO_SHELL = "no shell can be started: what was run before has used up the container"
+LOST = {"the shell was killed while this command ran", NO_SHELL}
 
 
 def test_an_agent_that_leaves_a_killer_behind_has_no_shell_and_keeps_its_cell(
@@ -301,6 +299,21 @@ def test_an_agent_that_leaves_a_killer_behind_has_no_shell_and_keeps_its_cell(
             return {first.output, (await run(container, "echo on")).output}
 
     assert asyncio.run(main()) <= {*LOST, "on\n"}
+
+
+def test_an_agent_that_stops_every_shell_has_none_and_keeps_its_cell(
+    engine: Engine, base_image: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on a busy machine: the shell that is begun anew is there, and says nothing in time.
+    monkeypatch.setattr("runner.sandbox.shell.HOST_GRACE_SEC", 2.0)
+    stop = "sleep 1; while :; do pkill -STOP -x python3; done"
+    command = f"setsid bash -c '{stop}' >/dev/null 2>&1 & sleep 600"
+
+    async def main() -> str:
+        async with cell(engine, base_image) as container:
+            return (await run(container, command, timeout_sec=4)).output
+
+    assert asyncio.run(main()) == NO_SHELL
 
 
 def test_an_agent_gets_its_shell_back_from_a_fork_bomb(engine: Engine, base_image: str) -> None:
