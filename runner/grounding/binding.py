@@ -159,7 +159,8 @@ class Binder:
                 self._take_path(token)
             elif token.kind == "same":
                 self._take_same(token)
-            elif token.kind != "foreign":
+            # A link to the top of a tree, `…/blob/main/`, is a path and names no file.
+            elif token.kind not in ("foreign", "path"):
                 self._take_lines(token, place)
         return self.cites
 

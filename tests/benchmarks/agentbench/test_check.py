@@ -106,6 +106,40 @@ def test_a_sequence_whose_fed_value_the_query_says_is_none() -> None:
     assert any("q.calls[0]: could be left out" in line for line in lines)
 
 
+WRITTEN = TRENCH.model_copy(update={"gives": {}, "tool": "note_length", "result": "noted"})
+READ = RENTAL.model_copy(update={"tool": "read_note", "arguments": {}, "result": "451.1155 ft"})
+
+
+def noted(*after: int, **changes: Any) -> Query:
+    """A length is written down, and read."""
+    return query_of(
+        "single-server-sequential-call",
+        calls=(WRITTEN, READ.model_copy(update={"after": after, **changes})),
+        values=(value("451.12 ft", 2, shown="451.1155 ft"),),
+        reference_answer="The note says 451.12 ft.",
+    )
+
+
+def test_a_call_that_sees_what_another_wrote_waits_for_it() -> None:
+    assert found(noted(1)) == []
+    assert any("not in the sequence" in line for line in found(noted()))
+    assert any("calls[0]: could be left out" in line for line in found(noted()))
+
+
+def test_a_call_sees_nothing_of_a_later_one_or_of_another_server() -> None:
+    for number in (2, 99):
+        message = f"calls[1].after: call {number} is not before it"
+        assert any(message in line for line in found(noted(number)))
+    other = found(noted(1, server="price_list"))
+    assert any("calls[1].after: call 1 writes to another server" in line for line in other)
+
+
+def test_parallel_calls_see_nothing_of_each_other() -> None:
+    late = RENTAL.model_copy(update={"after": (1,)})
+    query = query_of("single-server-parallel-call", calls=(unfed(TRENCH), late))
+    assert any("sees what another wrote: parallel" in line for line in found(query))
+
+
 def test_a_fed_value_that_a_third_call_gives_too_makes_one_of_them_superfluous() -> None:
     echo = unfed(DIGGER, server="unit_calc", result="digger, 451.1155 ft deep, 99.5 a day")
     query = query_of(

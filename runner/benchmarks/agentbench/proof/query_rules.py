@@ -65,7 +65,8 @@ class Trajectory:
     def feeds(self) -> tuple[Feed, ...]:
         feeds = []
         for target, call in enumerate(self.query.calls):
-            feeds += [Feed(source=number - 1, target=target, name="") for number in call.after]
+            before = [number - 1 for number in call.after if number <= target]
+            feeds += [Feed(source=source, target=target, name="") for source in before]
             for name in sorted(fed_names(call)):
                 for source in range(target):
                     if name in self.query.calls[source].gives:
@@ -129,8 +130,7 @@ def _feeding(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     given: dict[str, str] = {}
     for index, call in enumerate(trajectory.query.calls):
         yield from _filling(call, given, index)
-        if max(call.after, default=0) > index:
-            yield f"calls[{index}].after", "names a call that is not before it"
+        yield from _waiting(trajectory.query.calls, index)
         for name in sorted(given.keys() & call.gives.keys()):
             yield f"calls[{index}].gives.{name}", "an earlier call gives this name too"
         try:
@@ -141,6 +141,15 @@ def _feeding(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     for index, call in enumerate(trajectory.query.calls):
         for name in sorted(call.gives.keys() - fed):
             yield f"calls[{index}].gives.{name}", "is fed to no later call"
+
+
+def _waiting(calls: Sequence[ReferenceCall], index: int) -> Iterator[tuple[str, str]]:
+    """What a call may be said to see of what others wrote: one server's state is its own."""
+    for number in calls[index].after:
+        if number > index:
+            yield f"calls[{index}].after", f"call {number} is not before it"
+        elif calls[number - 1].server != calls[index].server:
+            yield f"calls[{index}].after", f"call {number} writes to another server"
 
 
 def _filling(call: ReferenceCall, given: dict[str, str], index: int) -> Iterator[tuple[str, str]]:
