@@ -21,7 +21,7 @@ from runner.support.interrupts import run_until_done
 from tests.helpers import PATIENCE_SEC
 from tests.report import loaded
 from tests.scale.farm import Farm, free_port, serving
-from tests.scale.telling import Told, execute
+from tests.scale.telling import Told, begun_after, execute
 from tests.scale.tiny import Ground, Ledger, Tiny, read_ledger, tiny_cells, tiny_run
 
 
@@ -37,16 +37,13 @@ class Survived:
     """Its figures and those of one worker that nobody killed."""
     unique: int
     """Results that differ, by their answers."""
+    paid_again: int
+    """Cells that had a result, and were begun once more."""
     took_sec: float
 
     @property
     def done_twice(self) -> int:
         return sum(count - 1 for count in self.ledger.begun.values())
-
-    @property
-    def paid_again(self) -> int:
-        """Cells that had finished, and were paid for once more."""
-        return sum(count > 1 for count in self.ledger.whole.values())
 
 
 @dataclass(kw_only=True)
@@ -102,6 +99,7 @@ def survive(folder: Path, *, cells: int, workers: int, kills: int, seed: int) ->
         kills=killer.kills,
         reports_alike=figures_of(store) == figures_of(alone),
         unique=len(set(texts)),
+        paid_again=begun_after(store),
         took_sec=took_sec,
     )
 

@@ -53,3 +53,13 @@ def execute(farm: Farm, store: RunStore, prepared: PreparedRun, told: Told) -> N
 
 def measured(store: RunStore) -> int:
     return sum(item.measured for item in store.load().cells)
+
+
+def begun_after(store: RunStore) -> int:
+    """Cells that were begun once more though they had a result: paid for twice."""
+    counted = {item.cell.id: item.counted for item in store.load().cells}
+    return sum(
+        max(store.attempt_numbers(cell_id)) > attempt.number
+        for cell_id, attempt in counted.items()
+        if attempt is not None and attempt.result.outcome.is_measurement
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -123,7 +124,7 @@ class _Blocks:
     returned: Counter[BlockKey] = field(default_factory=Counter)
     """How often a block has come back with cells that have no result yet."""
     ends_run: FairtrialError | None = None
-    _collecting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _collecting: threading.Lock = field(default_factory=threading.Lock)
 
     async def run(self, executor: DaskExecutor) -> None:
         forget_told(self.store)
@@ -256,21 +257,31 @@ class _Blocks:
     # --- what comes back ------------------------------------------------------------------------
 
     async def _take_in_all(self, cell_ids: Sequence[str] | None) -> None:
-        for result in await self._collected(cell_ids):
-            if result.outcome.kind != "cancelled":
+        arrived = await self._collected(cell_ids)
+        # Not what arrived: a task that was cut off while it collected has told nobody of it.
+        results = arrived if cell_ids is None else self._since_begun(cell_ids)
+        for result in results:
+            if result.outcome.kind != "cancelled" and result.cell.id not in self.ended:
                 self._take_in(result)
+
+    def _since_begun(self, cell_ids: Sequence[str]) -> list[CellResult]:
+        attempts = (it for cell_id in cell_ids for it in self.store.ended_attempts(cell_id))
+        return [it.result for it in attempts if it.number > self.begun[it.result.cell.id]]
 
     def _take_in(self, result: CellResult) -> None:
         self.ended.add(result.cell.id)
         self.progress.ended(result)
 
     async def _collected(self, cell_ids: Sequence[str] | None) -> Sequence[CellResult]:
-        """Of these cells; None for all, those that were cut off too. One at a time: they share a
-        connection."""
-        async with self._collecting:
+        """Of these cells; None for all, those that were cut off too."""
+        return await asyncio.to_thread(self._collect_in_turn, cell_ids)
+
+    def _collect_in_turn(self, cell_ids: Sequence[str] | None) -> Sequence[CellResult]:
+        # A lock of threads: one whose task was cut off goes on, and has the same connection.
+        with self._collecting:
             if cell_ids is None:
-                return await asyncio.to_thread(collect_all, self.job.exchange, self.store)
-            return await asyncio.to_thread(collect, self.job.exchange, self.store, cell_ids)
+                return collect_all(self.job.exchange, self.store)
+            return collect(self.job.exchange, self.store, cell_ids)
 
 
 def _require_same(client: Client, scheduler: str) -> None:
