@@ -277,6 +277,8 @@ class CellResult(Record):
     """Of the whole container, from its cgroup."""
     state_mb: float | None
     """The server's private directory and mounts after warm-up: what the index costs on disk."""
+    network_attempts: Count | None = unless_none()
+    """Refused while the agent worked, its server's among them. None where nobody counted."""
     started_at: str
     """UTC, ISO 8601; empty if nobody knows."""
     plan: Sha256

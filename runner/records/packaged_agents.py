@@ -21,6 +21,8 @@ class AgentSpec(Record):
     homepage: str
     command: str
     """The program, in its install volume."""
+    reads_repository: bool
+    """Is it told what the repository's own AGENTS.md or CLAUDE.md says? In every arm alike."""
     notes: tuple[str, ...] = ()
     """What a reader of the report should know."""
     python: Python = "3.11"

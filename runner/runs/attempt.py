@@ -71,6 +71,7 @@ class Measurements:
     canary_sec: float = 0.0
     peak_memory_mb: float | None = None
     state_mb: float | None = None
+    network_attempts: int | None = None
     fingerprint: Fingerprint | None = None
     task: TaskFingerprint | None = None
     ends_run: FairtrialError | None = None
@@ -207,6 +208,7 @@ def _result(attempt: Attempt, number: int, ended: _Ended, shared: Shared) -> Cel
         timings=ended.timings,
         peak_memory_mb=attempt.measured.peak_memory_mb,
         state_mb=attempt.measured.state_mb,
+        network_attempts=attempt.measured.network_attempts,
         started_at=ended.started_at,
         plan=shared.plan_digest,
         ungated=shared.plan.ungated,

@@ -427,7 +427,7 @@ def _read_traces(output: str) -> Traces:
 # --- what it tried on the network -----------------------------------------------------------
 
 
-async def network_attempts(container: Container) -> int:
+async def network_attempts(container: Container, user: str = SERVER_USER) -> int:
     """Packets and connections since the container's start that had nowhere to go.
 
     From its kernel's counters. With no network, whatever leaves loopback ends as `OutNoRoutes`: a
@@ -437,9 +437,10 @@ async def network_attempts(container: Container) -> int:
 
     It cannot see which names or addresses were meant, what a program did not try because it found
     itself offline, an IPv6 address if the kernel has none to send from, or which process tried.
+    `user`: who reads them. They are the same for all.
     """
-    ipv4 = _ipv4_counters(await container.read("/proc/net/snmp", user=SERVER_USER) or "")
-    ipv6 = _ipv6_counters(await container.read("/proc/net/snmp6", user=SERVER_USER) or "")
+    ipv4 = _ipv4_counters(await container.read("/proc/net/snmp", user=user) or "")
+    ipv6 = _ipv6_counters(await container.read("/proc/net/snmp6", user=user) or "")
     return (
         ipv4.get("Ip.OutNoRoutes", 0)
         + ipv4.get("Udp.NoPorts", 0)

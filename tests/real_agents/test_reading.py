@@ -79,9 +79,12 @@ def test_tokens_of_an_api_that_counts_none_are_estimated() -> None:
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_the_settings_of_a_program_name_no_server_and_no_address(name: str) -> None:
-    agent = PACKAGED[name]
-    assert program_settings(agent, "m") == program_settings(agent, "m")
-    assert program_settings(agent, "m") != program_settings(agent, "other")
+    def settings(model: str, *, reads_repository: bool = True) -> str:
+        return program_settings(PACKAGED[name], model, reads_repository=reads_repository)
+
+    assert settings("m") == settings("m")
+    # Whether it reads the repository's own instructions is in them.
+    assert len({settings("m"), settings("other"), settings("m", reads_repository=False)}) == 3
 
 
 # --- the ledger ---------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from runner.records import digest_of
 
 FLAGS = (
     *("--print", "--output-format", "stream-json", "--verbose"),
-    # No settings of a user or a project, and no server but ours.
-    *("--setting-sources", "", "--strict-mcp-config"),
+    # No server but ours.
+    "--strict-mcp-config",
     *("--disallowedTools", "WebSearch,WebFetch", "--permission-mode", "bypassPermissions"),
 )
 TIERS = ("OPUS", "SONNET", "HAIKU")
@@ -37,7 +37,9 @@ class ClaudeCode(PackagedAgent):
     beside_servers = frozenset({"ListMcpResourcesTool", "ReadMcpResourceTool"})
 
     def command(self, start: StepStart) -> ProgramCommand:
-        argv = [start.program, *FLAGS, "--model", start.model]
+        # No settings of a user; with those of a project, its CLAUDE.md is read.
+        sources = "project" if start.reads_repository else ""
+        argv = [start.program, *FLAGS, "--setting-sources", sources, "--model", start.model]
         servers = {}
         if start.server:
             servers[start.server] = {

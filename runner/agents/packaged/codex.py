@@ -33,6 +33,8 @@ SETTINGS: dict[str, Any] = {
     "features.enable_request_compression": False,
 }
 HOME = "/home/agent/.codex"
+NOT_OF_REPOSITORY = {"project_doc_max_bytes": 0}
+"""Of its AGENTS.md, all that is told."""
 _EXIT_CODE = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
 _COMMAND = {"cmd": "command"}
 
@@ -78,7 +80,8 @@ class Codex(PackagedAgent):
 
 
 def _settings(start: StepStart) -> Iterator[str]:
-    for name, value in SETTINGS.items():
+    settings = SETTINGS if start.reads_repository else SETTINGS | NOT_OF_REPOSITORY
+    for name, value in settings.items():
         yield f"{name}={json.dumps(value)}"
     provider = {
         "name": "provider",

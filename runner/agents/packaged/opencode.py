@@ -25,6 +25,7 @@ SWITCHES = (
     *("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"),
     *("OPENCODE_DISABLE_DEFAULT_PLUGINS", "OPENCODE_DISABLE_LSP_DOWNLOAD"),
 )
+NOT_OF_REPOSITORY = ("OPENCODE_DISABLE_PROJECT_CONFIG",)
 CONFIG: dict[str, Any] = {
     "autoupdate": False,
     "share": "disabled",
@@ -48,7 +49,8 @@ class OpenCode(PackagedAgent):
         if start.session:
             argv += ["--session", start.session]
         settings = {"OPENCODE_CONFIG_CONTENT": json.dumps(_config(start))}
-        return ProgramCommand(argv=tuple(argv), env=settings | dict.fromkeys(SWITCHES, "1"))
+        switches = SWITCHES if start.reads_repository else SWITCHES + NOT_OF_REPOSITORY
+        return ProgramCommand(argv=tuple(argv), env=settings | dict.fromkeys(switches, "1"))
 
     def session_of(self, event: Json) -> str:
         return str(event.get("sessionID") or "")

@@ -34,6 +34,8 @@ class StepStart:
     """Its name in the configuration; empty in the shell's arm."""
     shim: tuple[str, ...] = ()
     """What it starts for the server."""
+    reads_repository: bool = True
+    """AgentSpec.reads_repository."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,9 +98,10 @@ def config_name(server: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", server)
 
 
-def program_settings(agent: PackagedAgent, model: str) -> Sha256:
+def program_settings(agent: PackagedAgent, model: str, *, reads_repository: bool) -> Sha256:
     """Of how it is started without a server: the same in every arm."""
-    started = agent.command(StepStart(program="", model=model, url=""))
+    start = StepStart(program="", model=model, url="", reads_repository=reads_repository)
+    started = agent.command(start)
     return digest_of([started.argv, dict(started.env)])
 
 

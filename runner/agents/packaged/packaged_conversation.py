@@ -49,6 +49,7 @@ class PackagedConversation:
     """With its version, for people."""
     program: str
     """Its path in the cell."""
+    reads_repository: bool
     model: RemoteModel
     scenario: Assignment
     container: Container
@@ -210,6 +211,7 @@ class PackagedConversation:
             session=self.session,
             server=self._server,
             shim=("python3", "-I", "-c", shim, str(mcp)),
+            reads_repository=self.reads_repository,
         )
         started = self.agent.command(start)
         shell = ["sh", "-c", _START, "sh", prompt, " ".join(started.folders) or TMP]

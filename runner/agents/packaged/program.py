@@ -7,13 +7,13 @@ from pathlib import Path
 
 from runner.agents.packaged import PACKAGED
 from runner.protocols import Log
-from runner.records import Sha256, digest_of, parse_yaml, read_text
+from runner.records import Sha256, parse_yaml, read_text
 from runner.records.packaged_agents import AgentSpec
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.cell_layout import AGENT_INSTALL
 from runner.sandbox.engine import Engine, volume_exists
-from runner.servers.definition_rules import LOCK_FILES, fill_placeholders
+from runner.servers.definition_rules import fill_placeholders
 from runner.servers.volume import FOR_AGENT, ensure_volume, volume_name
 from runner.support.errors import FairtrialError
 
@@ -40,8 +40,8 @@ class PreparedProgram:
     volume: str
     content: Sha256
     """Of its volume."""
-    definition: Sha256
-    """Of agent.yaml's command and of the locks."""
+    reads_repository: bool
+    """AgentSpec.reads_repository."""
 
 
 def is_packaged(agent: str) -> bool:
@@ -57,16 +57,6 @@ def read_agent(root: Path, name: str) -> LoadedAgent:
         raise FairtrialError(f"there is no {where} here", hint="run fairtrial in a whole checkout")
     text = read_text(path, where=where, limit_bytes=LIMIT_BYTES)
     return LoadedAgent(spec=parse_yaml(text, AgentSpec, where=where), folder=folder)
-
-
-def definition_digest(agent: LoadedAgent) -> Sha256:
-    """Of what of it a cell can see: a changed note asks for no new run."""
-    locks = {name: _text(agent.folder / name) for name in LOCK_FILES}
-    return digest_of([agent.spec.command, agent.spec.version, locks])
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def ensure_program(
@@ -87,7 +77,7 @@ def ensure_program(
         command=str(fill_placeholders(spec.command, {"install": AGENT_INSTALL})),
         volume=volume.volume,
         content=volume.digest,
-        definition=definition_digest(agent),
+        reads_repository=spec.reads_repository,
     )
 
 

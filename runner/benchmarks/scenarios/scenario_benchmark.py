@@ -86,7 +86,11 @@ def _inputs(
     moved = {"moved_lines": str(arm.moved_lines)} if arm.moved_lines else {}
     program = {}
     if prepared.program is not None:
-        settings = program_settings(PACKAGED[prepared.agent], kind_and_argument(model)[1])
+        settings = program_settings(
+            PACKAGED[prepared.agent],
+            kind_and_argument(model)[1],
+            reads_repository=prepared.program.reads_repository,
+        )
         program = {"program": digest_of([prepared.program.content, settings])}
     return {
         "scenario": questions_digest(ground.scenario),

@@ -27,13 +27,19 @@ from runner.records import (
     ToolListing,
     digest_of,
 )
-from runner.sandbox.cell_layout import AGENT_INSTALL
+from runner.sandbox.cell_layout import AGENT_INSTALL, AGENT_USER
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
 from runner.sandbox.session import ServerSession
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers.definition_rules import private_in_cell
-from runner.servers.examine import canary_limit_sec, open_server, require_canary, state_mb
+from runner.servers.examine import (
+    canary_limit_sec,
+    network_attempts,
+    open_server,
+    require_canary,
+    state_mb,
+)
 from runner.support.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -62,10 +68,12 @@ async def run_scenario_cell(attempt: Attempt) -> Outcome:
         async with _mounted_server(attempt, container) as session:
             # Before the conversation: a cell that breaks in it must still say what it was.
             attempt.measured.fingerprint = _fingerprint(attempt, spec, model, session)
+            # Of the server's start; in a new container nobody has tried yet.
+            refused_before = await network_attempts(container) if session else 0
             try:
                 return await _converse(attempt, model, container, session)
             finally:
-                await _note_what_ends_with(container, attempt)
+                await _note_what_ends_with(container, attempt, refused_before)
                 model.write_artifacts(attempt.folder)
                 await model.close()
 
@@ -182,7 +190,9 @@ def _packaged(
             title=program.title,
             version=program.version,
             package=program.content,
-            settings=program_settings(agent, model.model),
+            settings=program_settings(
+                agent, model.model, reads_repository=program.reads_repository
+            ),
             system=by_provider.system,
             tools=by_provider.tools,
             schemas=by_provider.schemas,
@@ -194,6 +204,7 @@ def _packaged(
         agent=agent,
         title=program.title,
         program=program.command,
+        reads_repository=program.reads_repository,
         model=model,
         scenario=attempt.scenario.scenario,
         container=container,
@@ -224,12 +235,17 @@ def _instructions(server: str, session: ServerSession | None) -> str:
     return f"# Instructions of the MCP server {server}\n\n{session.instructions}"
 
 
-async def _note_what_ends_with(container: Container, attempt: Attempt) -> None:
+async def _note_what_ends_with(container: Container, attempt: Attempt, refused_before: int) -> None:
     """Figures that are gone once the container is."""
+    measured = attempt.measured
     try:
-        attempt.measured.peak_memory_mb = await container.peak_memory_mb()
+        measured.peak_memory_mb = await container.peak_memory_mb()
+        refused = await network_attempts(container, AGENT_USER) - refused_before
+        measured.network_attempts = max(0, refused)
     except SandboxError as error:
-        attempt.note(f"peak memory is unknown: {error.what}")
+        attempt.note(f"peak memory and network attempts are unknown: {error.what}")
+    if measured.network_attempts:
+        attempt.note(f"{measured.network_attempts} network attempts were refused")
     if container.shell_restarts:
         times = container.shell_restarts
         attempt.note(f"the agent's shell was started again {times} times")
