@@ -15,9 +15,12 @@ from typing import Any
 
 
 @contextmanager
-def serving(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Of package.json: its address, and the package's integrity as a lock has it."""
-    tarball = _packed(package)
+def serving(package: Mapping[str, Any], *, breaks_off: int = 0) -> Iterator[tuple[str, str]]:
+    """Of package.json: its address, and the package's integrity as a lock has it.
+
+    `breaks_off`: in the middle of the package, the first so many times.
+    """
+    tarball, left = _packed(package), [None] * breaks_off
     integrity = "sha512-" + base64.b64encode(hashlib.sha512(tarball).digest()).decode()
 
     class Registry(http.server.BaseHTTPRequestHandler):
@@ -28,9 +31,14 @@ def serving(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 "dist-tags": {"latest": package["version"]},
                 "versions": {package["version"]: {**package, "dist": dist}},
             }
-            body = tarball if self.path.endswith(".tgz") else json.dumps(known).encode()
+            is_package = self.path.endswith(".tgz")
+            body = tarball if is_package else json.dumps(known).encode()
             self.send_response(200)
+            self.send_header("content-length", str(len(body)))
             self.end_headers()
+            if is_package and left:
+                left.pop()
+                body = body[: len(body) // 2]
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None: ...

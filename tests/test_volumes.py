@@ -6,8 +6,10 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import docker
 import pytest
@@ -15,7 +17,13 @@ import pytest
 from runner.sandbox import volume_host
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv, BuilderSpec, open_builder
-from runner.servers.volume import ServerVolume, install_failed, verify_volume, volume_name
+from runner.servers.volume import (
+    MOST_DOWNLOADS,
+    ServerVolume,
+    install_failed,
+    verify_volume,
+    volume_name,
+)
 from runner.support.errors import DiskFullError, LockError, ServerError
 from tests.npm_registry import serving
 from tests.tiny_server import ROOT, Checkout, Folder, read_server, tiny_folder
@@ -281,22 +289,48 @@ TELLS = (
 """What an install script can do, told in a file of its package's."""
 
 
-@pytest.fixture
-def scripted(tmp_path: Path, checkout: Checkout) -> Iterator[tuple[Checkout, Folder]]:
-    """A server that needs a package whose install script tells what it may do."""
-    package = {"name": "teller", "version": "1.0.0", "scripts": {"install": TELLS}}
-    with serving(package) as (address, integrity):
+@contextmanager
+def needing(
+    package: dict[str, Any], folder: Path, checkout: Checkout, *, breaks_off: int = 0
+) -> Iterator[tuple[Checkout, Folder]]:
+    """A server that needs the package `teller`, of a registry on this machine."""
+    with serving(package, breaks_off=breaks_off) as (address, integrity):
         entry = {"version": "1.0.0", "integrity": integrity, "hasInstallScript": True}
         needs = {"dependencies": {"teller": "1.0.0"}}
         packages = {"": needs, "node_modules/teller": entry}
         lock = {"name": "s", "lockfileVersion": 3, "packages": packages}
-        (tmp_path / "package.json").write_text(json.dumps({"private": True, **needs}))
-        (tmp_path / "package-lock.json").write_text(json.dumps(lock))
+        (folder / "package.json").write_text(json.dumps({"private": True, **needs}))
+        (folder / "package-lock.json").write_text(json.dumps(lock))
         # A proxy on loopback puts the builder on this machine's network, where the registry is.
         proxies = {"http_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1"}
         indexes = {"NPM_CONFIG_REGISTRY": address, "PIP_INDEX_URL": "http://a:secret@127.0.0.1:1"}
         env = replace(checkout.env, proxies=proxies, indexes=indexes)
-        yield replace(checkout, env=env), tiny_folder(tmp_path)
+        yield replace(checkout, env=env), tiny_folder(folder)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("breaks_off", [2, 9])
+def test_a_package_whose_download_breaks_off_is_asked_for_again_and_not_for_ever(
+    tmp_path: Path, checkout: Checkout, breaks_off: int
+) -> None:
+    package, said = {"name": "teller", "version": "1.0.0"}, list[str]()
+    with needing(package, tmp_path, checkout, breaks_off=breaks_off) as (near, server):
+        if breaks_off < MOST_DOWNLOADS:
+            volume = near.volume(server, said).name
+            assert near.as_root(volume, "ls /opt/server/node_modules") == "teller\n"
+        else:
+            with pytest.raises(ServerError, match="could not be installed"):
+                near.volume(server, said)
+        for _ in near.with_volume_removed(server):
+            assert sum("a download broke off" in line for line in said) == 2
+
+
+@pytest.fixture
+def scripted(tmp_path: Path, checkout: Checkout) -> Iterator[tuple[Checkout, Folder]]:
+    """A server that needs a package whose install script tells what it may do."""
+    package = {"name": "teller", "version": "1.0.0", "scripts": {"install": TELLS}}
+    with needing(package, tmp_path, checkout) as found:
+        yield found
 
 
 @pytest.mark.docker

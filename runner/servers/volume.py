@@ -47,9 +47,14 @@ from runner.support.errors import (
 )
 
 BUILD_LIMIT_SEC = 1800
+MOST_DOWNLOADS = 3
+"""Times that an install is begun. A mirror that has to fetch a large package itself may hang up in
+the middle of it; npm asks again only for one that has not begun to answer."""
 LOG_LINES_KEPT = 20
 UNBUILT = re.compile(r"metadata-generation-failed|[Ff]ailed (?:to build|building wheel)")
 """How pip says that it could not make an installable package out of source."""
+_BROKE_OFF = re.compile(r"npm error (?:network|code E(?:429|5\d\d))|IncompleteRead|Read timed out")
+"""How npm and pip say that a download did not come to its end."""
 _FULL = re.compile(r"No space left on device|ENOSPC")
 _BAR = "━"
 """Of a progress bar."""
@@ -202,7 +207,7 @@ def _install(
     started = time.monotonic()
     log(f"installing {server.spec.name} {server.spec.version}")
     builder.put(tar_of(files))
-    exit_code = builder.run(deadline_sec=BUILD_LIMIT_SEC + 60)
+    exit_code = _fill(builder, server, log)
     if exit_code != 0:
         raise install_failed(server, exit_code, builder.output(last_lines=LOG_LINES_KEPT))
     volume = _read_marker(builder, name)
@@ -213,6 +218,16 @@ def _install(
     wall_sec = time.monotonic() - started
     log(f"installed {server.spec.name}: {volume.size_mb:.0f} MB in {wall_sec:.0f} s")
     return volume
+
+
+def _fill(builder: Builder, server: Installable, log: Log) -> int:
+    """The exit code of the last install that was begun."""
+    for _ in range(MOST_DOWNLOADS - 1):
+        exit_code = builder.run(deadline_sec=BUILD_LIMIT_SEC + 60)
+        if exit_code == 0 or not _BROKE_OFF.search(builder.output()):
+            return exit_code
+        log(f"installing {server.spec.name} again: a download broke off")
+    return builder.run(deadline_sec=BUILD_LIMIT_SEC + 60)
 
 
 def install_failed(server: Installable, exit_code: int, output: str) -> FairtrialError:

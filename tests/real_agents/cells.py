@@ -68,8 +68,9 @@ class Ran:
     code: int
     screen: str
     said: str
-    asked: list[Asked]
-    attempts: list[Attempted] = field(default_factory=list)
+    # Pages long: shown with a failed assertion, they push its reason out of a record of CI.
+    asked: list[Asked] = field(repr=False)
+    attempts: list[Attempted] = field(default_factory=list, repr=False)
 
     def of(self, server: str) -> Attempted:
         (found,) = [it for it in self.attempts if it.result["cell"]["server"] == server]
