@@ -161,6 +161,12 @@ def engine_facts(engine: Engine) -> EngineFacts:
     )
 
 
+def architecture(engine: Engine) -> str:
+    """Of the engine's machine, as Linux calls it: x86_64, aarch64. Raises EngineError."""
+    with engine_faults("the engine does not say what it is", kind=EngineError):
+        return str(engine.info()["Architecture"])
+
+
 def processors(engine: Engine) -> float:
     """How many processors the engine's machine has. Raises EngineError."""
     with engine_faults("the engine does not say what it has", kind=EngineError):

@@ -14,12 +14,13 @@ from runner.agents.packaged.cell_end import AgentClock
 from runner.agents.packaged.cell_ledger import CellLedger
 from runner.agents.packaged.mcp_tap import ServerCallMade
 from runner.agents.packaged.packaged_agent import PackagedAgent, program_settings
+from runner.agents.packaged.program import require_machine
 from runner.agents.packaged.treatment import SeenProgram, Treatment
 from runner.agents.packaged.wire_reading import EventStream, GivenResult, ModelRequest, ReadReply
 from runner.agents.usage import UsageTotals
 from runner.protocols import Call
 from runner.records import Event
-from runner.support.errors import NotTreatedError
+from runner.support.errors import FairtrialError, NotTreatedError
 from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage, events_of
 
 REPLY = Reply(
@@ -85,6 +86,14 @@ def test_the_settings_of_a_program_name_no_server_and_no_address(name: str) -> N
     assert settings("m") == settings("m")
     # Whether it reads the repository's own instructions is in them.
     assert len({settings("m"), settings("other"), settings("m", reads_repository=False)}) == 3
+
+
+def test_a_machine_that_an_agent_is_not_pinned_for_is_refused_in_plain_words() -> None:
+    require_machine("Codex CLI 1", "x86_64")
+    with pytest.raises(FairtrialError) as refused:
+        require_machine("Codex CLI 1", "aarch64")
+    assert "pinned for Linux on x86_64 alone" in str(refused.value)
+    assert "machine is aarch64" in str(refused.value)
 
 
 # --- the ledger ---------------------------------------------------------------------------------

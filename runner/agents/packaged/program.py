@@ -12,12 +12,14 @@ from runner.records.packaged_agents import AgentSpec
 from runner.sandbox.base_image import BaseImage
 from runner.sandbox.builder import BuilderEnv
 from runner.sandbox.cell_layout import AGENT_INSTALL
-from runner.sandbox.engine import Engine, volume_exists
+from runner.sandbox.engine import Engine, architecture, volume_exists
 from runner.servers.definition_rules import fill_placeholders
 from runner.servers.volume import FOR_AGENT, ensure_volume, volume_name
 from runner.support.errors import FairtrialError
 
 LIMIT_BYTES = 1_000_000
+RUNS_ON = "x86_64"
+"""The packages that images/agents pins are for it alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +66,12 @@ def ensure_program(
 ) -> PreparedProgram:
     """The agent's program in its volume: fetched first if it is not there.
 
-    Raises ServerError if it cannot be fetched, LockError if its content was changed.
+    Raises FairtrialError for another machine than it runs on, ServerError if it cannot be fetched,
+    LockError if its content was changed.
     """
     spec = agent.spec
     title = f"{spec.title} {spec.version}"
+    require_machine(title, architecture(engine))
     if spec.terms and not volume_exists(engine, volume_name(agent, base.recipe, whose=FOR_AGENT)):
         log(f"{title} is proprietary software, fetched from npm for you; its licence: {spec.terms}")
     volume = ensure_volume(engine, agent, base, builder_env, log, whose=FOR_AGENT)
@@ -79,6 +83,16 @@ def ensure_program(
         content=volume.digest,
         reads_repository=spec.reads_repository,
     )
+
+
+def require_machine(title: str, machine: str) -> None:
+    """Raises FairtrialError. Else a hundred megabytes would be fetched that do not start."""
+    if machine != RUNS_ON:
+        raise FairtrialError(
+            f"{title} is pinned for Linux on {RUNS_ON} alone, and this engine's machine is"
+            f" {machine}",
+            hint="point DOCKER_HOST to an engine on x86-64, or leave out --agent",
+        )
 
 
 def require_fitting(agent: str, kinds: dict[str, str]) -> None:
