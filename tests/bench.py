@@ -24,6 +24,7 @@ import docker
 import mcp
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from runner.agents.packaged.program import ensure_program, read_agent
 from runner.benchmarks import BENCHMARKS
 from runner.catalog.checkout import Checkout
 from runner.protocols import Progress
@@ -39,7 +40,7 @@ from runner.sandbox.session import open_session
 from runner.sandbox.stream import StderrFile
 from runner.sandbox.transport import ServerLog
 from runner.servers.definition_rules import launch
-from tests.bench_agents import bridge_sec
+from tests.bench_agents import AgentSize, bridge_sec, whole_cell_sec
 from tests.bench_grounding import GroundingSize
 from tests.bench_grounding import figures as grounding_figures
 from tests.bench_servers import HostileSize
@@ -105,6 +106,7 @@ class Size:
     tool: str = "find_files"
     arguments: Mapping[str, str] = field(default_factory=lambda: {"pattern": "README*"})
     hostile: HostileSize = field(default_factory=HostileSize)
+    agent: AgentSize = field(default_factory=AgentSize)
     grounding: GroundingSize = field(default_factory=GroundingSize)
     changed: Callable[[], Iterable[Answer]] = shipped
     """What is mutated to see what is caught."""
@@ -355,6 +357,17 @@ def bridge_cost(client: docker.DockerClient, image: str) -> Figure:
     )
 
 
+def agent_cell_cost(checkout: Checkout, size: Size) -> Figure:
+    engine, base = checkout.engine, checkout.base
+    agent = read_agent(ROOT, "codex")
+    program = ensure_program(engine, agent, base, checkout.builder_env, checkout.log)
+    with tempfile.TemporaryDirectory() as name:
+        copy_install(engine, base.id, program.volume, Path(name))
+        cell_sec, host_sec = whole_cell_sec(engine, program, Path(name), size.agent)
+    said = f"{size.agent.turns} turns of a model that takes {size.agent.turn_sec:g} s"
+    return ratio(f"a cell of Codex / Codex on this machine, {said}", cell_sec, host_sec, 1.3)
+
+
 def help_cost(size: Size) -> Figure:
     floor_sec = least_child_cpu_sec([sys.executable, "-c", "pass"], size.starts)
     help_sec = least_child_cpu_sec([COMMAND, "--help"], size.starts)
@@ -445,6 +458,7 @@ def measured(checkout: Checkout, size: Size) -> Iterator[Figure]:
     yield from cell_cost(checkout.engine, checkout.base_image, size)
     yield round_trip(checkout, size)
     yield bridge_cost(checkout.engine, checkout.base_image)
+    yield agent_cell_cost(checkout, size)
     yield help_cost(size)
     yield from hostile_cost(checkout.engine, checkout.base_image, size)
     of_others = chain(

@@ -1,13 +1,18 @@
-"""What the bridge adds to a request of an agent that is a program, beside the same request to the
-provider from this machine.
+"""What the bridge adds to a request of an agent that is a program, and what a cell adds to the
+program, each beside the same on this machine.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import statistics
 import subprocess
 import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import docker
@@ -19,13 +24,17 @@ from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.bridge import ProviderBridge, Upstream
 from runner.agents.packaged.cell_end import AgentClock, CellEnd
 from runner.agents.packaged.cell_ledger import CellLedger
+from runner.agents.packaged.packaged_agent import StepStart
+from runner.agents.packaged.program import PreparedProgram
 from runner.agents.packaged.treatment import Treatment
 from runner.agents.usage import UsageTotals
 from runner.records import Budget, Limits
-from runner.sandbox.cell_layout import AGENT_USER
+from runner.sandbox.cell_layout import AGENT_INSTALL, AGENT_USER
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.relay import McpWire, RelayedReply, RelayedRequest, open_relay
-from tests.real_agents.scripted_provider import Reply, providing
+from tests.real_agents.cells import MODEL, Cells, open_cells
+from tests.real_agents.policies import ANSWER, shell_call
+from tests.real_agents.scripted_provider import Asked, Policy, Reply, providing
 
 TIMES = 200
 BODY_CHARS = 60_000
@@ -105,3 +114,64 @@ def bridge_sec(client: docker.DockerClient, image: str) -> tuple[float, float]:
         direct = _direct_sec(provider.url)
         bridged = asyncio.run(_bridged_sec(client, image, provider.url))
     return bridged, direct
+
+
+# --- a whole cell -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSize:
+    """A conversation, and how often it is held."""
+
+    turns: int = 4
+    turn_sec: float = 2.0
+    """Until a model has answered; most take longer."""
+    times: int = 3
+
+
+def whole_cell_sec(
+    client: docker.DockerClient, program: PreparedProgram, install: Path, size: AgentSize
+) -> tuple[float, float]:
+    """Median seconds of a conversation with Codex: of the whole cell, and of the program here.
+
+    `install`: its volume's content on this machine.
+    """
+    with open_cells("codex", install / "checkout", client) as cells:
+        words = ("--server", "shell", "--trials", str(size.times), "--jobs", "1")
+        run = cells.run(_conversing(size), "--scenario", "small", *words)
+        assert [it.outcome for it in run.attempts] == ["answered"] * size.times, run.said
+        in_cell = [it.result["timings"]["total_sec"] for it in run.attempts]
+        path = program.command.replace(AGENT_INSTALL, str(install / "server"))
+        here = [_on_host_sec(cells, path, install / f"home{it}", size) for it in range(size.times)]
+    return statistics.median(in_cell), statistics.median(here)
+
+
+def _conversing(size: AgentSize) -> Policy:
+    def policy(asked: Asked) -> Reply:
+        if asked.results == size.turns - 1:
+            reply = Reply(text=ANSWER)
+        else:
+            reply = Reply(text="I look.", calls=(shell_call(asked, "cat app.py"),))
+        return replace(reply, wait_sec=size.turn_sec)
+
+    return policy
+
+
+def _on_host_sec(cells: Cells, program: str, home: Path, size: AgentSize) -> float:
+    """As the cell starts it, with the provider itself in the bridge's place."""
+    cells.provider.policy, cells.provider.asked = _conversing(size), []
+    start = StepStart(program=program, model=MODEL, url=cells.provider.url)
+    started = PACKAGED["codex"].command(start)
+    home.mkdir()
+    began = time.perf_counter()
+    done = subprocess.run(
+        started.argv,
+        env={**os.environ, **started.env, "CODEX_HOME": str(home)},
+        cwd=cells.checkout.root / "upstream",
+        input=b"What does App.dispatch_all do?",
+        capture_output=True,
+        check=True,
+    )
+    took_sec = time.perf_counter() - began
+    assert len(cells.provider.asked) == size.turns, done.stderr
+    return took_sec

@@ -12,6 +12,7 @@ import pytest
 
 from runner.catalog.checkout import Checkout as Opened
 from tests.bench import Figure, Size, measured
+from tests.bench_agents import AgentSize
 from tests.bench_grounding import GroundingSize
 from tests.bench_servers import HostileSize
 from tests.checkout import REFERENCE, Checkout, make
@@ -44,6 +45,7 @@ def small(made: Checkout) -> Size:
         tool="echo",
         arguments={"text": "here"},
         hostile=HostileSize(commands=2, rounds=1, most_bytes=200_000, call_sec=1),
+        agent=AgentSize(turns=2, turn_sec=0.0, times=1),
         grounding=GroundingSize(
             citations=40,
             repeats=2,
@@ -69,6 +71,7 @@ def test_every_part_of_the_bench_runs_on_small_inputs(made: Checkout) -> None:
         "docker run",
         "engine calls",
         "on host stdio",
+        "a cell of Codex",
         "CPU of --help",
         "peak memory under the worst",
         "beside a server: flooding",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,14 +13,34 @@ from pathlib import Path
 from typing import Any
 
 import docker
+import yaml
 
-from tests.checkout import FACT, REFERENCE, ROOT, RUBRIC, Checkout, make, scenario
+from tests.checkout import FACT, REFERENCE, ROOT, RUBRIC, SOURCE, Checkout, git, make, scenario
 from tests.real_agents.scripted_provider import Asked, Policy, Provider, Reply, providing
 
 KEY = "sk-a-key-that-no-cell-may-see-4711"
 MODEL = "gpt-5-scripted"
 SECOND = "And what does `App.finish_up` return? Say where."
 RUNS = count(1)
+TOLD = "Whoever works here writes the word xylophone first.\n"
+PROBES: dict[str, tuple[dict[str, Any], str]] = {
+    "mcp-ripgrep": (
+        {"tool": "search", "arguments": {"pattern": "def finish_up", "path": "{workspace}"}},
+        "app.py:5:",
+    ),
+    "serena-agent": (
+        {"tool": "find_symbol", "arguments": {"name_path_pattern": "App/finish_up"}},
+        '"start_line": 4,',
+    ),
+    "code-index-mcp": (
+        {
+            "tool": "get_symbol_body",
+            "arguments": {"file_path": "app.py", "symbol_name": "App.finish_up"},
+        },
+        '"line": 5,',
+    ),
+}
+"""Servers that ship -> a call on the small repository, and what its answer holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,17 +111,7 @@ class Cells:
     def run(self, policy: Policy, *words: str, name: str = "") -> Ran:
         """What the provider does meanwhile is what `policy` says."""
         name = name or f"r{next(RUNS)}"
-        asked_for = ["run", "--ungated", "--agent", self.agent, "--model", self.model]
-        provider = self.provider
-        provider.policy, provider.asked = policy, []
-        done = self.checkout.said(
-            *asked_for,
-            *("--run", name, *words),
-            OPENAI_BASE_URL=f"{provider.url}/v1",
-            OPENAI_API_KEY=KEY,
-            ANTHROPIC_BASE_URL=provider.url,
-            ANTHROPIC_API_KEY=KEY,
-        )
+        done = self.said(policy, "run", "--ungated", "--run", name, *words)
         last = {path.parent.parent: path for path in self.checkout.results(name)}
         attempts = [
             Attempted(folder=path.parent, result=json.loads(path.read_text()))
@@ -112,8 +123,22 @@ class Cells:
             code=done.returncode,
             screen=done.stdout,
             said=done.stderr,
-            asked=provider.asked,
+            asked=self.provider.asked,
             attempts=attempts,
+        )
+
+    def said(self, policy: Policy, verb: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """What a verb that takes `--agent` prints."""
+        provider = self.provider
+        provider.policy, provider.asked, provider.most_at_once = policy, [], 0
+        return self.checkout.said(
+            verb,
+            *("--agent", self.agent, "--model", self.model),
+            *words,
+            OPENAI_BASE_URL=f"{provider.url}/v1",
+            OPENAI_API_KEY=KEY,
+            ANTHROPIC_BASE_URL=provider.url,
+            ANTHROPIC_API_KEY=KEY,
         )
 
     def add_scenario(self, name: str, **budget: int) -> None:
@@ -141,24 +166,34 @@ class Cells:
         rubric = {**RUBRIC, "steps": steps}
         self._write("two-steps", asked, rubric, [REFERENCE, REFERENCE])
 
-    def add_ripgrep(self) -> None:
-        """The real one, with a health probe for the small repository."""
-        folder = self.checkout.root / "images/servers/mcp-ripgrep"
-        shutil.copytree(ROOT / "images/servers/mcp-ripgrep", folder)
-        text = (folder / "server.yaml").read_text().partition("canaries:")[0]
-        probe = (
-            'canaries:\n  - repository: "*"\n    call:\n      tool: search\n'
-            '      arguments: {pattern: "def finish_up", path: "{workspace}"}\n'
-            '    contains: "app.py:5:"\nline_base: 1\n'
-        )
-        (folder / "server.yaml").write_text(text + probe)
+    def add_shipped(self, name: str) -> None:
+        """A real server, with a health probe for the small repository."""
+        folder = f"images/servers/{name}"
+        shutil.copytree(ROOT / folder, self.checkout.root / folder)
+        definition = yaml.safe_load((ROOT / folder / "server.yaml").read_text())
+        call, contains = PROBES[name]
+        probe = {"repository": "*", "call": call, "contains": contains, "timeout_sec": 120}
+        self.checkout.write(f"{folder}/server.yaml", {**definition, "canaries": [probe]})
+
+    def add_told(self) -> None:
+        """A question about a repository that tells agents something."""
+        upstream = self.checkout.root / "told"
+        upstream.mkdir()
+        git(upstream, "init", "-q", "-b", "main")
+        for name, text in {"app.py": SOURCE, "AGENTS.md": TOLD, "CLAUDE.md": TOLD}.items():
+            (upstream / name).write_text(text)
+        git(upstream, "add", "-A")
+        git(upstream, "commit", "-q", "-m", f"commit in {upstream}")
+        commit = git(upstream, "rev-parse", "HEAD")
+        self._write("told", scenario(f"file://{upstream}", commit, id="told"), RUBRIC, [REFERENCE])
+        assert self.checkout.said("lock").returncode == 0
 
 
 @contextmanager
 def open_cells(
     agent: str, folder: Path, engine: docker.DockerClient, **more: str
 ) -> Iterator[Cells]:
-    """The checkout, removed from the engine at the end; agents' own volumes stay for the next."""
+    """The checkout, removed from the engine at the end; volumes of what ships stay for the next."""
     checkout = make(folder)
     shutil.copytree(ROOT / "images/agents", folder / "images/agents")
     try:
@@ -166,7 +201,7 @@ def open_cells(
             yield Cells(checkout=checkout, provider=provider, agent=agent, **more)
     finally:
         for volume in checkout.volumes():
-            if "mcp-ripgrep" not in volume:
+            if not any(f"-{name}-" in volume for name in PROBES):
                 with suppress(docker.errors.NotFound):
                     engine.api.remove_volume(volume, force=True)
         checkout.remove_images(engine)

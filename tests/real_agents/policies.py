@@ -34,10 +34,11 @@ def server_tools(asked: Asked, server: str = "good") -> dict[str, ToolUse]:
     """The server's tools that are offered: by their own names, a call each."""
     found = {}
     for namespace, name in asked.tools:
-        whole = f"{namespace}__{name}" if namespace else name
-        if f"{server}_" in whole or f"{server}__" in whole:
-            own = whole.rpartition("_")[2]
-            found[own] = ToolUse(namespace=namespace, name=name, arguments={})
+        # Each agent spells a server's name in its own way.
+        whole = (f"{namespace}__{name}" if namespace else name).replace("-", "_")
+        _, prefix, own = whole.partition(f"{server}_")
+        if prefix:
+            found[own.lstrip("_")] = ToolUse(namespace=namespace, name=name, arguments={})
     return found
 
 

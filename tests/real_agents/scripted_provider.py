@@ -111,12 +111,24 @@ class Provider:
         self.policy = policy
         self.asked: list[Asked] = []
         self.url = ""
+        self.at_once = self.most_at_once = 0
         self._lock = threading.Lock()
 
     def answer(self, asked: Asked) -> Reply:
         with self._lock:
             self.asked.append(asked)
             return self.policy(asked)
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        with self._lock:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.at_once -= 1
 
 
 @contextmanager
@@ -134,8 +146,9 @@ def providing(policy: Policy) -> Iterator[Provider]:
             raw = self.rfile.read(int(self.headers.get("content-length") or 0))
             headers = {name.lower(): text for name, text in self.headers.items()}
             asked = Asked(path=self.path, headers=headers, raw=raw)
-            reply = provider.answer(asked)
-            time.sleep(reply.wait_sec)
+            with provider.at_work():
+                reply = provider.answer(asked)
+                time.sleep(reply.wait_sec)
             if reply.status != 200:
                 self._refuse(reply)
             else:

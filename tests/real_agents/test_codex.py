@@ -13,11 +13,13 @@ import pytest
 from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.codex import Codex
 from runner.agents.packaged.packaged_agent import ProgramCommand, StepStart
+from tests.checkout import SESSION
 from tests.real_agents.cells import KEY, MODEL, SECOND, Cells, Ran, open_cells
 from tests.real_agents.policies import ANSWER, looking, shell_call, stepwise
 from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
 
 pytestmark = pytest.mark.docker
+TRIED = Path(__file__).parent.parent / "trying/server.py.txt"
 BOTH = ("--scenario", "two-steps", "--server", "mcp-ripgrep")
 
 
@@ -28,10 +30,11 @@ def cells(
     assert base_image  # it is there before any checkout needs it
     with open_cells("codex", tmp_path_factory.mktemp("codex") / "checkout", engine) as opened:
         opened.add_two_steps()
-        opened.add_ripgrep()
+        opened.add_shipped("mcp-ripgrep")
         opened.add_scenario("few-tokens", tokens=1000)
         opened.add_scenario("few-actions", actions=1)
         opened.add_scenario("little-time", wall_sec=6)
+        opened.add_scenario("much", tokens=10_000_000)
         yield opened
 
 
@@ -161,6 +164,9 @@ def test_an_agent_that_looks_finds_no_key_and_no_network(cells: Cells) -> None:
     found = "\n".join(it["text"] for it in shell.of("tool_result"))
     assert "PROVIDER_KEY=none" in found and KEY not in found and KEY[3:20] not in found
     assert "Network is unreachable" in found
+    # Its own is one of them: Codex looks names up by itself, too.
+    refused = shell.result["network_attempts"]
+    assert refused >= 1 and f"{refused} network attempts were refused" in shell.notes
     assert KEY not in "".join(it.text for it in run.asked)
 
 
@@ -276,14 +282,30 @@ def test_a_cap_ends_the_cell_before_the_next_turn(
     assert [it["stop"] for it in shell.of("step_end")] == ["cut"]
 
 
-def test_dollars_end_the_cell(cells: Cells, tmp_path: Path) -> None:
+def priced(folder: Path) -> tuple[str, str]:
+    """$0.0115 for the first turn of `looking`, $0.008 for the second."""
     price = {"input": 10.0, "cache_write": 10.0, "cache_read": 1.0, "output": 50.0}
-    prices = tmp_path / "prices.yaml"
+    prices = folder / "prices.yaml"
     prices.write_text(json.dumps({"date": "2026-11-01", "models": {f"openai:{MODEL}": price}}))
-    words = ("--prices", str(prices), "--cell-dollars", "0.01")
+    return "--prices", str(prices)
+
+
+def test_dollars_end_the_cell(cells: Cells, tmp_path: Path) -> None:
+    words = (*priced(tmp_path), "--cell-dollars", "0.01")
     run = cells.run(looking(), "--scenario", "small", "--server", "shell", *words)
     assert run.of("shell").outcome == "out_of_budget"
     assert run.of("shell").reason == "$0.01 of $0.01"
+
+
+def test_what_a_run_may_cost_ends_it_before_the_turn_that_would_go_past_it(
+    cells: Cells, tmp_path: Path
+) -> None:
+    words = ("--server", "shell", "--trials", "3", *priced(tmp_path), "--max-dollars", "0.034")
+    run = cells.run(looking(), "--scenario", "small", *words)
+    assert run.code == 1 and "turns cost up to $0.01 here" in run.said
+    # Two turns of the first cell, and one of the second.
+    assert len(run.asked) == 3
+    assert sorted(it.outcome for it in run.attempts) == ["answered", "cancelled"]
 
 
 def test_time_ends_the_cell_within_a_command(cells: Cells) -> None:
@@ -333,6 +355,49 @@ def test_cells_beside_one_another_are_counted_apart(cells: Cells) -> None:
         assert [usage["output_tokens"] for usage in it.of("usage")] == [30, 40]
 
 
+def test_requests_at_a_time_are_as_many_as_the_provider_is_to_get(cells: Cells) -> None:
+    def policy(asked: Asked) -> Reply:
+        return replace(looking()(asked), wait_sec=2)
+
+    words = ("--server", "shell", "--trials", "2", "--jobs", "2", "--api-jobs", "1")
+    run = cells.run(policy, "--scenario", "small", *words)
+    assert [it.outcome for it in run.attempts] == ["answered"] * 2
+    assert cells.provider.most_at_once == 1
+    # One of them waited for the other, which is nobody's time.
+    waits = [it.result["timings"]["backoff_sec"] for it in run.attempts]
+    assert max(waits) > 0.5
+
+
+# --- arms that check a run ----------------------------------------------------------------------
+
+
+def test_a_twin_is_the_same_arm_and_a_liars_lines_are_moved_for_the_model_alone(
+    cells: Cells,
+) -> None:
+    search = {"pattern": "finish_up", "path": "/workspace"}
+    policy = looking(server="ripgrep", tool="search", arguments=search)
+    arms = ("shell", "mcp-ripgrep", "mcp-ripgrep", "mcp-ripgrep+20")
+    words = [word for arm in arms for word in ("--server", arm)]
+    run = cells.run(policy, "--scenario", "small", *words)
+    assert [it.outcome for it in run.attempts] == ["answered"] * 4, run.said
+    found = {}
+    for arm in ("mcp-ripgrep", "mcp-ripgrep+twin", "mcp-ripgrep+20"):
+        attempted = run.of(arm)
+        assert attempted.program == run.of("shell").program
+        calls = [it["call_id"] for it in attempted.of("tool_call") if it["origin"] == "server"]
+        (found[arm],) = [it for it in attempted.of("tool_result") if it["call_id"] in calls]
+    assert "app.py:5:" in found["mcp-ripgrep"]["text"]
+    # Above what the server said, Codex writes how long it took.
+    said = {arm: it["text"].partition("Output:")[2] for arm, it in found.items()}
+    assert said["mcp-ripgrep+twin"] == said["mcp-ripgrep"]
+    moved = found["mcp-ripgrep+20"]
+    assert "app.py:25:" in moved["text"] and "app.py:5:" not in moved["text"]
+    assert moved["moved_numbers"] > 0
+    # No arm is told which it is.
+    names = {namespace for it in run.asked for namespace, _ in it.tools if "ripgrep" in namespace}
+    assert len(names) == 1
+
+
 # --- subagents ----------------------------------------------------------------------------------
 
 
@@ -356,3 +421,43 @@ def test_a_subagents_tokens_count_and_its_words_are_no_answer(cells: Cells) -> N
     assert "Said by a subagent." not in shell.prose and ANSWER in shell.prose
     others = [it for it in shell.of("usage") if it.get("subagent")]
     assert [it["output_tokens"] for it in others] == [77]
+
+
+# --- compaction ---------------------------------------------------------------------------------
+
+
+def test_what_is_asked_to_sum_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
+    summary = Usage(input_tokens=300, output_tokens=55)
+
+    def policy(asked: Asked) -> Reply:
+        if is_asked_to_sum_up(asked):
+            return Reply(text="Summed up.", usage=summary)
+        if "Summed up." in asked.text:
+            return Reply(text=ANSWER)
+        usage = Usage(input_tokens=400_000, output_tokens=30)
+        return Reply(text="I look.", calls=(shell_call(asked, "cat app.py"),), usage=usage)
+
+    run = cells.run(policy, "--scenario", "much", "--server", "shell")
+    shell = run.of("shell")
+    assert shell.outcome == "answered", shell.reason
+    assert [is_asked_to_sum_up(it) for it in run.asked] == [False, True, False]
+    (summing_up,) = [it for it in shell.of("usage") if it.get("subagent") == "helper"]
+    assert (summing_up["input_tokens"], summing_up["output_tokens"]) == (300, 55)
+    assert ANSWER in shell.prose and "Summed up." not in shell.prose
+
+
+def is_asked_to_sum_up(asked: Asked) -> bool:
+    return "CHECKPOINT" in json.dumps(asked.body["input"][-1])
+
+
+# --- try ----------------------------------------------------------------------------------------
+
+
+def test_try_compares_a_server_with_the_shell_by_this_agent(cells: Cells) -> None:
+    source = cells.checkout.root / "trying.py"
+    source.write_text(f"# agents {SESSION}\n{TRIED.read_text()}")
+    started = ("--", "python3", str(source), "good")
+    done = cells.said(looking(server="trying"), "try", "--scenario", "small", *started)
+    assert done.returncode == 0, done.stderr
+    assert "Codex CLI 0.169.0" in done.stdout
+    assert cells.provider.asked

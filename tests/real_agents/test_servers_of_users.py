@@ -1,0 +1,123 @@
+"""Codex and OpenCode with servers of many tools and a slow start, and in a repository that tells
+them something.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import docker
+import pytest
+
+from tests.real_agents.cells import TOLD, Cells, Ran, open_cells
+from tests.real_agents.policies import looking, server_tools
+from tests.real_agents.scripted_provider import Asked, Reply
+
+pytestmark = pytest.mark.docker
+LOOKS = {
+    "serena_agent": looking(
+        server="serena_agent",
+        tool="find_symbol",
+        arguments={"name_path_pattern": "App/finish_up", "include_body": True},
+    ),
+    "code_index_mcp": looking(
+        server="code_index_mcp",
+        tool="get_symbol_body",
+        arguments={"file_path": "app.py", "symbol_name": "App.finish_up"},
+    ),
+}
+SERVERS = ("serena-agent", "code-index-mcp")
+
+
+@pytest.fixture(scope="module", params=["codex", "opencode"])
+def cells(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    engine: docker.DockerClient,
+    base_image: str,
+) -> Iterator[Cells]:
+    assert base_image  # it is there before any checkout needs it
+    agent = request.param
+    with open_cells(agent, tmp_path_factory.mktemp(agent) / "checkout", engine) as opened:
+        for name in SERVERS:
+            opened.add_shipped(name)
+        opened.add_told()
+        yield opened
+
+
+def policy(asked: Asked) -> Reply:
+    """Looks with what it is offered, and answers."""
+    for server, look in LOOKS.items():
+        if server_tools(asked, server):
+            return look(asked)
+    return looking()(asked)
+
+
+# --- servers ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ran(cells: Cells) -> Ran:
+    words = [word for name in SERVERS for word in ("--server", name)]
+    ran = cells.run(policy, "--scenario", "small", *words, name="ran")
+    assert ran.code == 0, ran.said
+    return ran
+
+
+def test_each_server_is_called_answered_scored_and_compared(ran: Ran) -> None:
+    assert [it.outcome for it in ran.attempts] == ["answered"] * 3
+    report = json.loads((ran.folder / "report.json").read_text())
+    assert report["incomparable"] == [] and report["contradictions"] == []
+    arms = {arm["server"]: arm for arm in report["arms"]}
+    for name in SERVERS:
+        assert arms[name]["delta"]["pairs"] == 1
+        assert arms[name]["fairness"]["score"]["value"] > 0.9
+        calls = [it for it in ran.of(name).of("tool_call") if it["origin"] == "server"]
+        results = {it["call_id"]: it for it in ran.of(name).of("tool_result")}
+        (result,) = [results[it["call_id"]] for it in calls]
+        assert "finish_up" in result["text"] and not result["is_error"]
+
+
+def test_all_of_their_tools_are_offered_however_many(ran: Ran) -> None:
+    for name in SERVERS:
+        listed = ran.of(name).result["fingerprint"]["tools"]["names"]
+        offered = [server_tools(it, name.replace("-", "_")) for it in ran.asked]
+        assert {len(tools) for tools in offered if tools} == {len(listed)}
+        assert "were not offered" not in ran.of(name).notes
+        assert ran.of(name).program == ran.of("shell").program
+    assert len(ran.of("serena-agent").result["fingerprint"]["tools"]["names"]) > 15
+
+
+def test_a_slow_start_is_no_time_of_the_agents(ran: Ran) -> None:
+    timings = ran.of("serena-agent").result["timings"]
+    started_sec = timings["initialize_sec"] + timings["warm_up_sec"] + timings["canary_sec"]
+    assert timings["agent_sec"] + started_sec < timings["total_sec"]
+
+
+# --- what a repository tells --------------------------------------------------------------------
+
+
+def told(ran: Ran) -> dict[str, bool]:
+    """Arm -> was the model told, in its first request with tools?"""
+    found: dict[str, bool] = {}
+    for it in ran.asked:
+        if it.tools:
+            arm = "good" if server_tools(it) else "shell"
+            found.setdefault(arm, TOLD.strip() in it.text)
+    return found
+
+
+def test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none(cells: Cells) -> None:
+    with_it = cells.run(policy, "--scenario", "told", "--server", "good")
+    assert told(with_it) == {"shell": True, "good": True}, with_it.said
+    path = f"images/agents/{cells.agent}/agent.yaml"
+    cells.checkout.edit(path, "reads_repository: true", "reads_repository: false")
+    without = cells.run(policy, "--scenario", "told", "--server", "good")
+    cells.checkout.edit(path, "reads_repository: false", "reads_repository: true")
+    assert told(without) == {"shell": False, "good": False}, without.said
+    # Cells that differ in it are other cells, and are not compared.
+    settings = {it.program["settings"] for run in (with_it, without) for it in run.attempts}
+    assert len(settings) == 2
+    cells_run = {it.folder.parent.name for run in (with_it, without) for it in run.attempts}
+    assert len(cells_run) == 4
