@@ -68,7 +68,8 @@ def _rho(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
     # What scipy.stats.spearmanr does, to the last bit; every gated verb would wait a second for it.
     ranks = [np.ones(len(values)) @ _below(values) + 0.5 for values in (x, y)]
-    rho = float(np.corrcoef(np.column_stack(ranks), rowvar=False)[1, 0])
+    of_both = np.asarray(np.corrcoef(np.column_stack(ranks), rowvar=False))
+    rho = float(of_both[1, 0])
     # Perfect order can come out as 1.0000000000000002, which no lock would take.
     return max(-1.0, min(1.0, rho))
 
