@@ -358,6 +358,18 @@ def test_importing_it_loads_no_engine_and_no_arithmetic(module: str) -> None:
     assert f"runner.{module}" in loaded and not loaded & slow
 
 
+@pytest.mark.parametrize(("url", "loaded"), [("unix:///nowhere", False), ("ssh://nowhere", True)])
+def test_what_speaks_ssh_is_loaded_for_an_engine_behind_ssh_alone(url: str, loaded: bool) -> None:
+    code = (
+        "import contextlib, sys; from runner.sandbox.engine import connect\n"
+        "from runner.support.errors import EngineError\n"
+        f"with contextlib.suppress(EngineError): connect({url!r})\n"
+        "print('paramiko' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == f"{loaded}\n", done.stderr
+
+
 # --- YAML -----------------------------------------------------------------------------------
 
 # A billion texts in nine lines: each is nine times the one before it.
