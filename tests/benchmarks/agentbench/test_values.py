@@ -39,12 +39,10 @@ RIGHT: dict[str, list[str]] = OF_SUITE["right"]
 TURNED: dict[str, list[str]] = OF_SUITE["turned"]
 MISSED = {
     "It is acetylsalicylic acid, 180.16 g/mol.": "a name in other words",
-    "With tax it costs CHF 6.48; the tax alone is CHF 86.48.": "swapped, and `tax` beside both",
     "8:35 h": "a span written as a time",
 }
 """Known, and told in the report: what the judge gets wrong of those 117."""
 LOST = {
-    "ward-shift-falls": "`chance`, a word of the other value's sentence, alone beside this one",
     "founder-board-deck": "`1.28 million dollars` for `$1.28M`",
     "lifeboat-three-wrecks": "`nm`, which are nanometres too",
     "river-gauge-report": "`- 10.5386` in a formula",
@@ -68,7 +66,7 @@ def standings(
     return [one.standing for one in compare_values(made, answer)]
 
 
-def test_of_answers_judged_by_hand_it_misses_three_that_are_known() -> None:
+def test_of_answers_judged_by_hand_it_misses_two_that_are_known() -> None:
     missed = {one.text for one in EVERY if passes(one) != one.passes}
     assert missed == MISSED.keys()
 
@@ -192,6 +190,13 @@ def test_a_value_is_known_in_its_forms_and_not_beside_them(
     assert standings(wrong, value) != ["found"]
 
 
+@pytest.mark.parametrize("answer", ["On 2026-11-05.", "5 Nov 2026", "11/5/2026", "at 14:05"])
+def test_a_figure_of_a_date_or_a_time_is_no_figure(answer: str) -> None:
+    assert standings(answer, "5") == ["absent"]
+    assert standings(f"{answer} 5 in all.", "5") == ["found"]
+    assert standings("In May 5 came.", "5") == ["found"]
+
+
 # --- the suite ----------------------------------------------------------------------------------
 
 OWN = (MASS, HEAT, DAY, CALL, SIZES, CODE, DRUG, STOCK, PRICE, RIDE, PEAK, PLACE, SPAN)
@@ -248,7 +253,7 @@ def test_figures_said_of_the_opposite_or_in_another_unit_fail() -> None:
 def test_right_answers_in_other_words_pass() -> None:
     assert sum(map(len, RIGHT.values())) == 71
     missed = judged(RIGHT, right=True)
-    assert missed.keys() == LOST.keys() and sum(map(len, missed.values())) == 4
+    assert missed.keys() == LOST.keys() and sum(map(len, missed.values())) == 3
 
 
 @pytest.mark.parametrize(
