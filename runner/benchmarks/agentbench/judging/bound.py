@@ -29,7 +29,7 @@ READ_ON = {"weak": 0.25, "strong": 0.1, "value": 0.2}
 """The same behind a value, where the next one's words begin."""
 UNDIVIDED = 0.5
 """Of words between two values that no end of a clause divides: they may be either's."""
-EXCHANGED = 0.02
+EXCHANGED = 0.03
 """As much of the whole has to speak for the exchange: less is a word by chance."""
 TELLS = 0.3
 """A word that is said of one value by as much more than of another."""
@@ -49,10 +49,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _WEAK_WORDS = frozenset("and but while whereas".split())
-_PLAIN_WORDS = frozenset("from to with without by per in on at for".split())
+_PLAIN_WORDS = frozenset("from to with without by per in on at for since until".split())
 _NO_WORDS = frozenset(
     "an the of or is are was were be it its this that as has have had will would into than then so "
-    "which".split()
+    "which there also both he she they you we his her their your our".split()
 )
 _SAME = {
     name: str(number)
@@ -144,7 +144,7 @@ def _groups(text: str, values: Sequence[ValueMention]) -> Iterator[_Group]:
         yield _Group(start=start, end=end)
 
 
-_JOINED = re.compile(r"[\s,;·×*/&()\[\]|-]*(?:(?:and|or|then)\b)?[\s(\[]*")
+_JOINED = re.compile(r"[\s,;·×*/&()\[\]|-]*(?:(?:and|or|then)\b(?:\s(?:on|in|at)\b)?)?[\s(\[]*")
 
 
 def _weights(tokens: Sequence[_Token], left: dict[str, float]) -> Iterator[tuple[str, float]]:
