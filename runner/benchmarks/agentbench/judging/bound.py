@@ -42,7 +42,8 @@ MOST_READ = 60
 
 _TOKEN = re.compile(
     r"""
-    (?P<word>[^\W_]+(?:[.'-][^\W_]+)*)
+    (?P<article>\b[aA](?=\s))
+    | (?P<word>[^\W_]+(?:[.'-][^\W_]+)*)
     | (?P<strong>\n|[.!?;](?=\s|$)|\s[–—-]\s)
     | (?P<weak>[,|()](?!\d{3}\b))
     """,
@@ -114,7 +115,8 @@ class Bound:
         tokens = [_Token(start=group.start, kind="value") for group in self._groups]
         for match in _TOKEN.finditer(self.text):
             at = bisect_right(self._starts, match.start()) - 1
-            if at < 0 or match.start() >= self._groups[at].end:
+            is_outside = at < 0 or match.start() >= self._groups[at].end
+            if is_outside and match.lastgroup != "article":
                 tokens.append(_token(match))
         return sorted(tokens, key=lambda token: token.start)
 
@@ -163,8 +165,6 @@ def _weights(tokens: Sequence[_Token], left: dict[str, float]) -> Iterator[tuple
 
 def plain(word: str) -> str:
     """In small letters, of many its beginning, so that `probability` and `probable` are one."""
-    if word == "a":
-        return ""
     word = word.casefold().removesuffix("'s")
     if word in _NO_WORDS:
         return ""
@@ -260,4 +260,4 @@ def _is_named_first(telling: Words, answer: Pair) -> bool | None:
     words = list(words_in(sentence_before(bound.text, bound.group(one).start)))
     mine = [at for at, word in enumerate(words) if telling.get(word, 0.0) > TELLS]
     theirs = [at for at, word in enumerate(words) if telling.get(word, 0.0) < -TELLS]
-    return mine[0] < theirs[0] if mine and theirs else None
+    return mine[-1] < theirs[-1] if mine and theirs else None
