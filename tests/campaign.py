@@ -45,6 +45,7 @@ from tests.checkout import Checkout, make
 from tests.helpers import PATIENCE_SEC
 from tests.sandbox.cut_engine import CutEngine, cut_engine
 
+DEFAULT_HARMS = 200
 TRIALS = 10
 """Of a run: a killed server is a measurement, so that no run can have more of them."""
 JOBS = 4
@@ -528,7 +529,7 @@ def _say(line: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--harms", type=int, default=200)
+    parser.add_argument("--harms", type=int, default=DEFAULT_HARMS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no run after them")
     asked = parser.parse_args()
