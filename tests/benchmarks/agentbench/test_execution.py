@@ -17,9 +17,11 @@ from runner.benchmarks.agentbench.proof.execution import (
     drift,
     execute,
     recorded,
+    unseen,
 )
+from runner.benchmarks.agentbench.queries import Query, ReferenceCall
 from runner.sandbox.session import McpResult
-from tests.benchmarks.agentbench.material import TRENCH, query_of
+from tests.benchmarks.agentbench.material import TRENCH, query_of, value
 
 
 class Tools:
@@ -113,3 +115,50 @@ def test_a_difference_is_shown_where_it_is() -> None:
     )
     assert difference("12", "123").startswith("differs from character 2 on")
     assert TRENCH.gives
+
+
+# --- what a call is said to see of another's writing -----------------------------------------
+
+
+class Board:
+    """A server that keeps what it is told: `calls` of one cell see each other's writing."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+        if tool == "write":
+            self.text = str(arguments["text"])
+        return McpResult(text=self.text, is_error=False, wall_sec=0)
+
+
+def written_and_read(*, seen_at: str) -> Query:
+    """A query that writes, and reads afterwards; `seen_at`: what the reading is recorded as."""
+    write = ReferenceCall(server="board", tool="write", arguments={"text": "seven"}, result="seven")
+    read = ReferenceCall(server="board", tool="read", after=(1,), result=seen_at)
+    return query_of(
+        "single-server-sequential-call",
+        calls=(write, read),
+        values=(value("seven", 2),),
+        reference_answer="It says seven.",
+    )
+
+
+def test_a_call_that_sees_what_was_written_answers_otherwise_without_it() -> None:
+    assert asyncio.run(unseen(written_and_read(seen_at="seven"), Board())) == []
+
+
+def test_a_call_that_is_said_to_see_a_writing_and_answers_the_same_without_it_is_found() -> None:
+    already = Board()
+    already.text = "seven"
+    (found,) = asyncio.run(unseen(written_and_read(seen_at="seven"), already))
+    assert found == ("calls[1].after", "answers the same if call 1 is left out")
+
+
+def test_a_call_that_cannot_be_made_without_the_writing_needs_it() -> None:
+    class Locked(Board):
+        async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+            told = await super().call(server, tool, arguments)
+            return McpResult(text=told.text, is_error=not told.text, wall_sec=0)
+
+    assert asyncio.run(unseen(written_and_read(seen_at="seven"), Locked())) == []
