@@ -162,3 +162,20 @@ def test_a_call_that_cannot_be_made_without_the_writing_needs_it() -> None:
             return McpResult(text=told.text, is_error=not told.text, wall_sec=0)
 
     assert asyncio.run(unseen(written_and_read(seen_at="seven"), Locked())) == []
+
+
+def test_a_writing_that_only_a_later_reading_shows_is_seen_by_what_stands_between() -> None:
+    class Copying(Board):
+        async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+            told = await super().call(server, tool, arguments)
+            # It says where it copied to, and not what.
+            text = "copied" if tool == "copy" else told.text
+            return McpResult(text=text, is_error=False, wall_sec=0)
+
+    query = written_and_read(seen_at="seven")
+    copy = ReferenceCall(server="board", tool="copy", after=(1,), result="copied")
+    read = query.calls[1].model_copy(update={"after": (2,)})
+    copied = query.model_copy(update={"calls": (query.calls[0], copy, read)})
+    assert asyncio.run(unseen(copied, Copying())) == [
+        ("calls[2].after", "answers the same if call 2 is left out")
+    ]
