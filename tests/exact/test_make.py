@@ -83,3 +83,10 @@ def test_a_program_has_the_version_of_its_lock(name: str) -> None:
     locked = "".join(path.read_text() for path in locks if path.exists())
     assert PROGRAMS[name].version in locked
     assert "sha" in locked
+
+
+def test_a_package_is_no_server_of_a_run_over_what_ships(project: Path) -> None:
+    for words in ((), ("--exact",)):
+        _, said = fairtrial(project, "run", *words, "--server", "npm:acme", "--dry-run", code=1)
+        assert "a package is no server yet" in said
+        assert "fairtrial try npm:acme --save" in said

@@ -124,12 +124,12 @@ def name_for(asked: ServerSource, checkout: Checkout) -> str:
     return f"try-{slug}" if slug in known else slug
 
 
-def begin(project: Path) -> None:
-    """A fresh project: of an earlier try, only its runs stay."""
-    for name in ("images", "scenarios", "locks"):
+def begin(project: Path, anew: Sequence[str] = ("images", "scenarios", "locks")) -> None:
+    """A project that is fresh but for its runs, and for what is not `anew`."""
+    for name in anew:
         shutil.rmtree(project / name, ignore_errors=True)
     for name in ("images/servers", "scenarios", "locks"):
-        (project / name).mkdir(parents=True)
+        (project / name).mkdir(parents=True, exist_ok=True)
     write_project_lock(project)
 
 
