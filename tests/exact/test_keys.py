@@ -156,6 +156,46 @@ def test_every_use_of_a_constant_counts_and_no_keyword_is_one(tmp_path: Path) ->
     ]
     keyword = {**files, "shop/more.py": "def more(pay):\n    pay(MOST_COINS=1)\n"}
     assert asked(tmp_path / "b", keyword, "uses", "MOST_COINS") is None
+    alias = "from shop import limits\n\n\ndef fits(coins):\n    MOST_COINS = limits.MOST_COINS\n"
+    alias += "    return coins < MOST_COINS\n"
+    assert asked(tmp_path / "c", {**files, "shop/own.py": alias}, "uses", "MOST_COINS") is None
+
+
+KOTLIN = {
+    "shop/Till.kt": """\
+package shop
+
+object Till {
+  const val MOST_COINS: Int = 40
+}
+""",
+    "shop/Day.kt": """\
+package shop
+
+class Day {
+  fun half(): Int = Till.MOST_COINS / 2
+
+  fun all(): Int = Till.MOST_COINS
+}
+""",
+}
+
+
+def test_a_use_in_what_the_parser_takes_for_a_string_leaves_the_name_unasked(
+    tmp_path: Path,
+) -> None:
+    whole = tree_of(tmp_path / "whole", KOTLIN)
+    assert KINDS["uses"].ask(Ground(whole), "MOST_COINS") is not None
+    # The grammar loses its way; from `$coins"` on it takes strings for code, and code for strings.
+    lost = """\
+      else -> {
+        log("it is: $coins")
+  @Shown(name = Till.MOST_COINS, always = true)
+  @Shown(name = "two")
+"""
+    broken = tree_of(tmp_path / "broken", {**KOTLIN, "shop/Shown.kt": lost})
+    assert broken.code["shop/Shown.kt"].outline.is_mute(lost.index("MOST_COINS"))
+    assert KINDS["uses"].ask(Ground(broken), "MOST_COINS") is None
 
 
 def test_a_setter_that_a_macro_makes_of_a_field_leaves_it_unasked(tmp_path: Path) -> None:
