@@ -30,7 +30,7 @@ class ExactChoice(Words):
     dirty: bool = said("--dirty", "take --repo's files as they are")
 
 
-class Asking(Protocol):
+class QuestionWords(Protocol):
     """What of a run's words is read here."""
 
     @property
@@ -70,7 +70,7 @@ def judged_by_keys(
     return replace(judge, judging=Judging(judges=(EXACT,)))
 
 
-def asked_by(request: Asking, checkout: shapes.Checkout) -> AskedQuestions:
+def asked_by(request: QuestionWords, checkout: shapes.Checkout) -> AskedQuestions:
     """Raises FairtrialError if there is no such question, or none can be made."""
     if request.exact.repo:
         return _made(request, checkout)
@@ -101,7 +101,7 @@ def _drawn(names: Sequence[str], count: int | None) -> tuple[str, ...]:
     return tuple(name for name in names if name in drawn)
 
 
-def _made(request: Asking, checkout: shapes.Checkout) -> AskedQuestions:
+def _made(request: QuestionWords, checkout: shapes.Checkout) -> AskedQuestions:
     from runner.authoring.exact.own_questions import OwnQuestions, make_questions
     from runner.authoring.onboarding.packages_asked import packages_in
 
