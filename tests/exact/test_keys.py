@@ -232,6 +232,17 @@ def test_overriders_are_the_methods_under_it(tmp_path: Path) -> None:
     assert ("bell.py", 2) in {(it.path, it.line) for it in made.key.wrong}
 
 
+def test_a_property_that_a_value_implements_is_not_asked_about(tmp_path: Path) -> None:
+    heirs = "".join(
+        f"class {it}(Till):\n    @property\n    def key_size(self):\n        return 1\n\n\n"
+        for it in ("Drawer", "Box")
+    )
+    files = {"shop.py": f"class Till:\n    @property\n    def key_size(self): ...\n\n\n{heirs}"}
+    assert asked(tmp_path / "a", files, "overriders", "Till.key_size") is not None
+    valued = {"more.py": "from shop import Till\n\n\nclass Bag(Till):\n    key_size = 2\n"}
+    assert asked(tmp_path / "b", files | valued, "overriders", "Till.key_size") is None
+
+
 def test_a_call_reaches_the_one_that_is_imported(tmp_path: Path) -> None:
     define = "def ring_up():\n    return 1\n"
     files = {
