@@ -16,10 +16,11 @@ from runner.authoring.exact.language_servers import PROGRAMS, programs_for
 from runner.authoring.exact.making import KINDS
 from runner.catalog.checkout import Checkout
 from runner.grounding.commit_files import GitFiles
+from runner.records import GitSource
 from runner.records.exact import ExactQuestion
-from runner.repositories.repository import Repository
+from runner.repositories.repository import Repository, fetch_source
 from runner.sandbox.workspace import ensure_workspace
-from tests.checkout import ROOT, git
+from tests.checkout import ROOT
 from tests.proposing.trees import commit
 
 C_SHARP = {
@@ -95,12 +96,14 @@ def test_csharps_own_compiler_confirms_a_key_and_differs_from_one_that_is_wrong(
     # A comment of its own makes the commit this test's, and its workspace too.
     files = {**C_SHARP, "src/Own.cs": f"// {uuid4().hex}\n"}
     sha = commit(tmp_path / "shop", files)
-    tree = Tree(GitFiles(tmp_path / "shop", sha))
+    source = GitSource(kind="git", url=f"file://{tmp_path}/shop", commit=sha)
+    place = fetch_source(source, cache=tmp_path / "cache", pins=None)
+    tree = Tree(GitFiles(place.path, sha))
     calls, under = _ask(tree, "callers", "RoundItDown"), _ask(tree, "overriders", "Till.CountMoney")
     assert [(it.path, it.line) for it in calls.key.places] == CALLS
     short = calls.key.model_copy(update={"places": calls.key.places[1:], "optional": ()})
     wrong = calls.model_copy(update={"name": "short", "key": short})
-    said = _said(tmp_path / "shop", tree, [calls, under, wrong], engine)
+    said = _said(place, tree, [calls, under, wrong], engine)
     found = {it.said.question: it.said for it in said}
     assert (found[calls.name].agrees, found[calls.name].confirmed) == (True, 2)
     assert (found[under.name].agrees, found[under.name].confirmed) == (True, 2)
@@ -114,13 +117,10 @@ def _ask(tree: Tree, kind: str, subject: str) -> ExactQuestion:
 
 
 def _said(
-    folder: Path, tree: Tree, questions: list[ExactQuestion], engine: docker.DockerClient
+    place: Repository, tree: Tree, questions: list[ExactQuestion], engine: docker.DockerClient
 ) -> list[Opinion]:
-    sha = tree.files.commit
     state = ROOT / ".fairtrial"
     checkout = Checkout(root=ROOT, state=state, environ=dict(os.environ), log=print)
-    tree_id = git(folder, "rev-parse", f"{sha}^{{tree}}")
-    place = Repository(path=folder / ".git", commit=sha, tree=tree_id, files=len(tree.code))
     try:
         return opinions_on(checkout, place, tree, questions)
     finally:
