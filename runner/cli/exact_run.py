@@ -117,6 +117,7 @@ def _made(request: QuestionWords, checkout: shapes.Checkout) -> AskedQuestions:
     if project is None or packages:
         project = _folder_of_ours(asked, packages, request.servers, checkout)
         runs = project / "runs"
+        output.tell(f"a folder of ours holds it all: `fairtrial --root {project} …` works on it")
     names = make_questions(asked, project, checkout.state, checkout.environ, output.tell)
     found = AskedQuestions(
         checkout=checkout.over(project), names=tuple(names), servers=request.servers, runs=runs

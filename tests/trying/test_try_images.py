@@ -236,5 +236,7 @@ def test_a_run_of_one_repository_defines_the_package_that_it_is_asked_to_measure
     assert found[f"{name}+20"] <= found[name]
     again = made.fairtrial("run", *words, *arms, "--ungated", "--run", "r")
     assert "is defined already" in again.stderr
+    shown = made.fairtrial("--root", str(run.parent.parent), "report", "r", "--ungated")
+    assert f"{name}+20" in shown.stdout
     assert "6 of 6 cells are finished and kept" in again.stderr
     assert not (made.root / "images/servers" / name).exists()
