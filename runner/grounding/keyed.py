@@ -194,6 +194,8 @@ def _row_symbol(cells: Iterable[_TableCell]) -> tuple[str | None, _TableCell | N
             return symbol, cell
         return None, None
     for cell in cells:
+        if _cites(cell):  # `open_shop:15` has a line of its own
+            continue
         plain = cell.text.strip("*_ ")
         if re.fullmatch(r"`[^`]+`", plain) and (symbol := symbol_of(plain.strip("`"))):
             return symbol, cell
@@ -352,6 +354,8 @@ def _own_symbol(pairs: Pairs) -> str | None:
         symbol = symbol_of(values[name].strip("` ")) if name in values else None
         if symbol and (name in _SURE_NAMES or is_compound(symbol) or "`" in values[name]):
             return symbol
+        if name == "name" and name in values:  # {"type": "base_class", "name": "Shop"}
+            return None
     return None
 
 
