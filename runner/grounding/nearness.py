@@ -120,15 +120,15 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
     return any(named.gap_to((line, line)) != 0 for line in words[low:high])
 
 
-def has_longer_word_at(file: SourceFile, symbol: str, lines: LineRange) -> bool:
-    """True if a word of the lines is the name in another case, or begins or goes on beyond it.
+def has_longer_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
+    """True if a word within reach is the name in another case, or begins or goes on beyond it.
 
     `BadRequest` for `BadRequestError`, `Connection` for `@connection`, `fill_graph` for
     `_fill_graph_cache`: who writes so knows the line. One word alone is part of too many names.
     """
     name = parts_of(symbol)[-1]
     part = _snake_case(name)
-    others = {_snake_case(word) for word in _words_at(file, lines) if word != name}
+    others = {_snake_case(word) for word in _words_near(file, lines) if word != name}
     if part in others:
         return True
     # A word that the file defines elsewhere is not this one cut short.
@@ -148,12 +148,12 @@ def _snake_case(name: str) -> str:
     return f"_{'_'.join(_PART.findall(name)).lower()}_"
 
 
-def _words_at(file: SourceFile, lines: LineRange) -> list[str]:
-    """The words of these lines; of a range that is too wide to point at anything, none."""
+def _words_near(file: SourceFile, lines: LineRange) -> list[str]:
+    """The words within reach; of a range that is too wide to point at anything, none."""
     if is_wide(lines):
         return []
     start, end = lines
-    text = b"\n".join(file.source.split(b"\n")[start - 1 : end])
+    text = b"\n".join(file.source.split(b"\n")[max(0, start - 1 - TOLERANCE) : end + TOLERANCE])
     return _WORD.findall(text.decode("utf-8", "replace"))
 
 

@@ -38,7 +38,7 @@ from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import is_compound
-from runner.grounding.nearness import has_longer_word_at, has_mute_word_near, is_wide
+from runner.grounding.nearness import has_longer_word_near, has_mute_word_near, is_wide
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
 from runner.grounding.patterns import LineRange
@@ -477,8 +477,8 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
         return
     if has_mute_word_near(file, mention.symbol, mention.lines):
         yield f"near the lines {mention.symbol} is a word of a comment or a string"
-    if has_longer_word_at(file, mention.symbol, mention.lines):
-        yield f"the lines hold a longer word than {mention.symbol}, or one of another case"
+    if has_longer_word_near(file, mention.symbol, mention.lines):
+        yield f"near the lines stands a longer word than {mention.symbol}, or one of another case"
     if is_wide(mention.lines) and file.places(mention.symbol).bodies.gap_to(mention.lines) == 0:
         yield f"{mention.symbol} is among the lines, which are too many to point at it"
     if mention.weak or not mention.certain:
