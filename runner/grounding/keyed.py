@@ -307,7 +307,8 @@ def _walk_object(pairs: _Object, here: _Here) -> Iterator[Fragment]:
 
 def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Fragment]:
     unit, lines = here.unit, _as_lines(value)
-    path = key if _is_path(key, here.tree) else None
+    # A tree may have a file `bin/jobs`, and "jobs" is a word.
+    path = key if re.search(r"[./]", key) and _is_path(key, here.tree) else None
     if path and lines:  # {"src/app.py": [42, 51]}
         yield Fragment(lines=tuple(lines), written=f"{key}: {value}", file=path)
         return

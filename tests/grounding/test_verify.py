@@ -600,7 +600,7 @@ ERRORS = """class BadRequestError < Error
   end
 end
 """
-RUBY = MemoryFiles({"lib/error.rb": ERRORS, "lib/ribbon.rb": "x = 1\n" * 9})
+RUBY = MemoryFiles({"lib/error.rb": ERRORS, "lib/ribbon.rb": "x = 1\n" * 9, "bin/jobs": "x\n"})
 
 
 @pytest.mark.parametrize(
@@ -613,6 +613,7 @@ RUBY = MemoryFiles({"lib/error.rb": ERRORS, "lib/ribbon.rb": "x = 1\n" * 9})
         "Request lib/error.rb:1 (saved_by lib/error.rb:9, saved? lib/error.rb:13)",
         "- `lib/ribbon.rb:2` and, of the other file, `saved?` `:13`.",
         "| Channel | Where | Also |\n|---|---|---|\n| Error | lib/error.rb:1 | `saved_by:9` |",
+        '{"jobs": [{"file": "lib/error.rb", "line": 13}]}',
         '{"found": [{"type": "base_class", "name": "Error", "file": "lib/error.rb:1"}]}',
     ],
 )
