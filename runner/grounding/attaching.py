@@ -299,7 +299,7 @@ def symbol_after(text: str, at: int, high: int, spans: list[CodeSpan]) -> Attach
     return _attached(_symbol_of_word(word), word.start(), certain=certain)
 
 
-_OWN_PLACE = re.compile(r"[ ][`(]{0,2}[\w./-]{1,200}\.\w{1,8}(?::|\#L?)\d")
+_OWN_PLACE = re.compile(r"[ ][`(]{0,2}(?:[\w./-]{1,200}\.\w{1,8})?(?::|\#L?)\d")
 """Behind a name, the place that it has itself: `shop.py:3 (open_shop shop.py:34)`."""
 
 

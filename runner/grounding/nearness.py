@@ -115,9 +115,15 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
     words = file.places(symbol).words
     low = bisect.bisect_left(words, start - TOLERANCE)
     high = bisect.bisect_right(words, end + TOLERANCE)
-    named = file.places(parts_of(symbol)[-1]).headers
     # The line of another owner's definition says that the owner is wrong.
-    return any(named.gap_to((line, line)) != 0 for line in words[low:high])
+    named = file.places(parts_of(symbol)[-1]).definitions
+    owned = {it.line for it in named if it.owners and not _is_macro(file, it.owners[-1])}
+    return any(line not in owned for line in words[low:high])
+
+
+def _is_macro(file: SourceFile, owner: str) -> bool:
+    """What a macro of Rust defines is of the types that it is called with."""
+    return file.path.endswith(".rs") and f"macro_rules! {owner}".encode() in file.source
 
 
 def has_longer_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:

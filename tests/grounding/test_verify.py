@@ -600,7 +600,23 @@ ERRORS = """class BadRequestError < Error
   end
 end
 """
-RUBY = MemoryFiles({"lib/error.rb": ERRORS, "lib/ribbon.rb": "x = 1\n" * 9, "bin/jobs": "x\n"})
+MACRO = """trait Handler {
+    fn call(self);
+}
+
+struct Other;
+
+macro_rules! impl_handler {
+    ($ty:ident) => {
+        impl Handler for $ty {
+            fn call(self) {}
+        }
+    };
+}
+"""
+RUBY = MemoryFiles(
+    {"lib/error.rb": ERRORS, "lib/ribbon.rb": "x = 1\n" * 9, "bin/jobs": "x\n", "src/m.rs": MACRO}
+)
 
 
 @pytest.mark.parametrize(
@@ -611,6 +627,8 @@ RUBY = MemoryFiles({"lib/error.rb": ERRORS, "lib/ribbon.rb": "x = 1\n" * 9, "bin
         "`LINES` (lib/error.rb:5)",
         "`BadRequestError.new` — `lib/error.rb:2`",
         "Request lib/error.rb:1 (saved_by lib/error.rb:9, saved? lib/error.rb:13)",
+        "`Handler::call` (src/m.rs:10)",
+        "Errors. `lib/error.rb:1` (saved_by `:9`, saved? `:13`)",
         "- `lib/ribbon.rb:2` and, of the other file, `saved?` `:13`.",
         "| Channel | Where | Also |\n|---|---|---|\n| Error | lib/error.rb:1 | `saved_by:9` |",
         '{"jobs": [{"file": "lib/error.rb", "line": 13}]}',
