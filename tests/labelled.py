@@ -2,7 +2,8 @@
 
 `python -m tests.labelled` prints the table for this checkout, with `--against DIR` beside that of
 another one. The answers and their labels (tests/data/grounding/labelled) were written by people who
-had not seen the extractor.
+had not seen the extractor. Those of short.txt carry their labels in the text, as
+`⟦what is written⇒path:start-end#symbol⟧`: what a reader of that language would understand.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Outcome:
 def outcomes() -> list[Outcome]:
     """One for each labelled answer, in the index's order."""
     entries = json.loads((FOLDER / "index.json").read_text(encoding="utf-8"))
-    return [outcome(entry) for entry in entries]
+    return [outcome(entry) for entry in entries] + list(short_outcomes())
 
 
 def total(parts: Iterable[Outcome]) -> Outcome:
@@ -87,12 +88,42 @@ def total(parts: Iterable[Outcome]) -> Outcome:
 def outcome(entry: dict[str, Any]) -> Outcome:
     """Pair the labels of an answer with its mentions: the same place, in order, each used once."""
     [answer] = (FOLDER / "answers").glob(f"{entry['id']}.*")
-    listed = FOLDER / "paths" / f"{entry['repository'].replace('/', '+')}.txt"
-    index = PathIndex(listed.read_text(encoding="utf-8").splitlines(), commit=entry["commit"])
     text = answer.read_text(encoding="utf-8")
     labels = list(_labels(FOLDER / "labels" / f"{entry['id']}.json", text))
-    mentions = list(_mentions(text, index))
-    result = Outcome(f"{entry['style']} [{entry['id']}]", entry["half"] == "held", len(labels))
+    mentions = list(_mentions(text, _index(entry["repository"], entry["commit"])))
+    style = f"{entry['style']} [{entry['id']}]"
+    return _compared(style, labels, mentions, held=entry["half"] == "held")
+
+
+def short_outcomes() -> Iterator[Outcome]:
+    """One for each answer of short.txt."""
+    for answer in (FOLDER / "short.txt").read_text(encoding="utf-8").split("@@ ")[1:]:
+        title, _, marked = answer.partition("\n")
+        repository, style = title.split(" | ")
+        labels = [_marked_place(found) for found in _MARKED.finditer(marked)]
+        text = _MARKED.sub(lambda found: found["written"], marked)
+        mentions = list(_mentions(text, _index(repository, "0" * 40)))
+        yield _compared(f"{style} [{repository}]", labels, mentions, held=True)
+
+
+_MARKED = re.compile(
+    r"⟦(?P<written>[^⟦⇒]+)⇒"
+    r"(?P<path>[^:⟧]+):(?P<start>\d+)(?:-(?P<end>\d+))?(?:\#(?P<symbol>[^⟧]+))?⟧"
+)
+
+
+def _marked_place(found: re.Match[str]) -> Place:
+    start, end = int(found["start"]), int(found["end"] or found["start"])
+    return Place(found["path"], start, end, found["symbol"], found["written"])
+
+
+def _index(repository: str, commit: str) -> PathIndex:
+    listed = FOLDER / "paths" / f"{repository.replace('/', '+')}.txt"
+    return PathIndex(listed.read_text(encoding="utf-8").splitlines(), commit=commit)
+
+
+def _compared(style: str, labels: list[Place], mentions: list[Place], *, held: bool) -> Outcome:
+    result = Outcome(style, held, len(labels))
     for label, mention in _take_pairs(labels, mentions, _is_same_place):
         result.right += 1
         _compare_symbols(result, label, mention)

@@ -290,13 +290,17 @@ def symbol_after(text: str, at: int, high: int, spans: list[CodeSpan]) -> Attach
         return None
     span = span_at(spans, gap.end())
     if span and span.end <= high:
-        certain = not _FILLED.search(gap[0])
+        certain = not _FILLED.search(gap[0]) and not _OWN_PLACE.match(text, span.end)
         return _attached(symbol_of(inside(text, span)), span.begin, certain=certain)
     word = _WORD.match(text, gap.end(), high)
     if word is None:
         return None
-    certain = not _PUNCTUATION.search(gap[0])
+    certain = not _PUNCTUATION.search(gap[0]) and not _OWN_PLACE.match(text, word.end())
     return _attached(_symbol_of_word(word), word.start(), certain=certain)
+
+
+_OWN_PLACE = re.compile(r"[ ][`(]{0,2}(?:[\w./-]{1,200}\.\w{1,8})?(?::|\#L?)\d")
+"""Behind a name, the place that it has itself: `shop.py:3 (open_shop shop.py:34)`."""
 
 
 def _attached(symbol: str | None, at: int, *, certain: bool) -> Attached | None:

@@ -120,6 +120,11 @@ def _with_notes(text: str) -> str:
         return text
     either = "|".join(map(re.escape, notes))
     marks = re.compile(rf"(?<=\S)[ ]?\[(?P<mark>{either})\](?![:(\[])")
+    used = {mark["mark"] for mark in marks.finditer(text)}
+    # A note that says nothing else would cite its place a second time.
+    text = _NOTE.sub(
+        lambda note: "" if note["alone"] is not None and note["mark"] in used else note[0], text
+    )
     return marks.sub(lambda mark: f" ({notes[mark['mark']]})", text, count=_MOST_SHORT_NAMES)
 
 
@@ -127,6 +132,7 @@ _NOTE = re.compile(
     r"""
     ^[ \t>]{0,6}(?:[-*][ ])? \[(?P<mark>\^?[\w-]{1,20})\]:? [ \t]{1,4} `?
     (?P<place>[^\s`]{1,200}(?::|\#L?)\d[^\s`,;]{0,20}?) (?=[.,;:]?(?:`|\s|\Z))  # [^1]: src/app.py:3
+    (?P<alone> [`.]{0,2} [ \t]{0,9} $)?
     """,
     re.X | re.M,
 )

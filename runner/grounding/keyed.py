@@ -194,6 +194,8 @@ def _row_symbol(cells: Iterable[_TableCell]) -> tuple[str | None, _TableCell | N
             return symbol, cell
         return None, None
     for cell in cells:
+        if _cites(cell):  # `open_shop:15` has a line of its own
+            continue
         plain = cell.text.strip("*_ ")
         if re.fullmatch(r"`[^`]+`", plain) and (symbol := symbol_of(plain.strip("`"))):
             return symbol, cell
@@ -305,7 +307,8 @@ def _walk_object(pairs: _Object, here: _Here) -> Iterator[Fragment]:
 
 def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Fragment]:
     unit, lines = here.unit, _as_lines(value)
-    path = key if _is_path(key, here.tree) else None
+    # A tree may have a file `bin/jobs`, and "jobs" is a word.
+    path = key if re.search(r"[./]", key) and _is_path(key, here.tree) else None
     if path and lines:  # {"src/app.py": [42, 51]}
         yield Fragment(lines=tuple(lines), written=f"{key}: {value}", file=path)
         return
@@ -352,6 +355,8 @@ def _own_symbol(pairs: Pairs) -> str | None:
         symbol = symbol_of(values[name].strip("` ")) if name in values else None
         if symbol and (name in _SURE_NAMES or is_compound(symbol) or "`" in values[name]):
             return symbol
+        if name == "name" and name in values:  # {"type": "base_class", "name": "Shop"}
+            return None
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
@@ -114,9 +115,52 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
     words = file.places(symbol).words
     low = bisect.bisect_left(words, start - TOLERANCE)
     high = bisect.bisect_right(words, end + TOLERANCE)
-    named = file.places(parts_of(symbol)[-1]).headers
     # The line of another owner's definition says that the owner is wrong.
-    return any(named.gap_to((line, line)) != 0 for line in words[low:high])
+    named = file.places(parts_of(symbol)[-1]).definitions
+    owned = {it.line for it in named if it.owners and not _is_macro(file, it.owners[-1])}
+    return any(line not in owned for line in words[low:high])
+
+
+def _is_macro(file: SourceFile, owner: str) -> bool:
+    """What a macro of Rust defines is of the types that it is called with."""
+    return file.path.endswith(".rs") and f"macro_rules! {owner}".encode() in file.source
+
+
+def has_longer_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
+    """True if a word within reach is the name in another case, or begins or goes on beyond it.
+
+    `BadRequest` for `BadRequestError`, `Connection` for `@connection`, `fill_graph` for
+    `_fill_graph_cache`: who writes so knows the line. One word alone is part of too many names.
+    """
+    name = parts_of(symbol)[-1]
+    part = _snake_case(name)
+    others = {_snake_case(word) for word in _words_near(file, lines) if word != name}
+    if part in others:
+        return True
+    # A word that the file defines elsewhere is not this one cut short.
+    if part.count("_") < _FEWEST_JOINTS or file.places(symbol).definitions:
+        return False
+    return any(part in other for other in others)
+
+
+_FEWEST_JOINTS = 3
+"""Of `_bad_request_`, which has two words."""
+_WORD = re.compile(r"[^\W\d]\w{1,99}")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+
+
+def _snake_case(name: str) -> str:
+    """`_bad_request_` of `BadRequest`, `BAD_REQUEST` and `bad_request`."""
+    return f"_{'_'.join(_PART.findall(name)).lower()}_"
+
+
+def _words_near(file: SourceFile, lines: LineRange) -> list[str]:
+    """The words within reach; of a range that is too wide to point at anything, none."""
+    if is_wide(lines):
+        return []
+    start, end = lines
+    text = b"\n".join(file.source.split(b"\n")[max(0, start - 1 - TOLERANCE) : end + TOLERANCE])
+    return _WORD.findall(text.decode("utf-8", "replace"))
 
 
 def _distances(file: SourceFile, symbol: str, lines: LineRange) -> Distances:

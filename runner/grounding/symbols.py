@@ -190,6 +190,8 @@ class SourceFile:
         spelled = name
         if isinstance(outline, Outline):
             spelled = _spelled(outline, symbol, name)
+            if name in _CONSTRUCTORS and qualifiers:  # `Shop.new` is Ruby's `Shop#initialize`
+                spelled = _constructor(outline, qualifiers[-1], spelled)
         # Shared by every qualifier: `A.f`, `B.f`, … of an answer would each count all of f's uses.
         if (name, spelled) not in self._unqualified:
             self._unqualified[name, spelled] = self._find_unqualified(name, spelled)
@@ -313,6 +315,12 @@ def _spelled(outline: Outline, symbol: str, name: str) -> str:
         if outline.named(spelled):
             return spelled
     return name
+
+
+def _constructor(outline: Outline, owner: str, spelled: str) -> str:
+    """What the owner's constructor is called; as spelled if it has one of that name, or none."""
+    names = (spelled, *sorted(_CONSTRUCTORS))
+    return next((name for name in names if any(outline.owned(name, owner))), spelled)
 
 
 def _plain_name(name: str) -> str:

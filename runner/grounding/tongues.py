@@ -8,8 +8,21 @@ from __future__ import annotations
 import re
 
 _STEMS = (
-    *("Zeile", "Z. ", "ligne", "línea", "linea", "linha", "riga", "righe", "regel", "строк"),
-    *("Строк", "стр.", "行", "줄", "행", "라인"),
+    *(
+        "Zeile",
+        "Z. ",
+        "ligne",
+        "Ligne",
+        "línea",
+        "linea",
+        "linha",
+        "riga",
+        "righe",
+        "regel",
+        "строк",
+    ),
+    *("Строк", "стр.", "行", "줄", "행", "라인", "рядо", "рядк", "wiersz", "lini", "řád", "rad "),
+    *("linje", "dòng", "satır"),
 )
 _TO = r"\s?(?:-|–|—|~|〜|～|\bbis\b|\bà\b|\ba\b|\bal\b|\bpor\b|\bпо\b|至|到|から|부터|에서)\s?"
 _AND = r"\s?(?:,|、|，|\bund\b|\bet\b|\by\b|\be\b|\bи\b|和|と|및|와|과)\s?"
@@ -17,7 +30,8 @@ _NUMBERS = rf"\d{{1,7}}(?:(?:{_TO}|{_AND})\d{{1,7}}){{0,20}}"
 _WORD = r"""
     (?:(?<=[\s(,;:`'"（])|\A)
     (?: Zeilen?(?:nummern?)? | Z\. | lignes? | l[ií]neas? | linhas? | rig[ah]e? | regels?
-      | строк[а-я]{0,3} | стр\. )
+      | строк[а-я]{0,3} | стр\. | ряд(?:ок|к[а-яіїє]{1,3}) | wiersz(?:e|u|y|ach)? | lini[aię]i?
+      | řád(?:ek|k[uyůa]|cích) | rad(?:en|erna)? | linjer? | dòng )
     (?:\s(?:n[°º.]|nr\.?|número|numéro|№))?
 """
 _BETWEEN = (
@@ -29,11 +43,17 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     rf"""
-    (?:第\s?)?(?P<listed>{_NUMBERS})(?:-?(?:й|я|ю|е|ой|ую|ю))?\s?
-    (?:行目?|번째\s?(?:줄|행)|번\s?줄|행|줄|라인|строк[а-я]{{0,3}})(?:까지)?
+    (?:第\s?)?(?P<listed>{_NUMBERS})(?:-?(?:й|я|ю|е|ой|ую|ю)|\.)?\s?
+    (?:行目?|번째\s?(?:줄|행)|번\s?줄|행|줄|라인|строк[а-я]{{0,3}}|satır\w{{0,9}})(?:까지)?
     """,
     re.X,
 )
+_TITLE = re.compile(
+    r"(?<=\|)\s{0,9}(?:Zeilen?|Lignes?|L[ií]neas?|Linhas?|Rig[ah]e?|Regels?|Строк[аи]|行|줄|행)"
+    r"\s{0,9}(?=\|)",
+    re.I,
+)
+"""Of a table's column of lines: `| Zeile |`."""
 _LINE = r"lines?\s\d{1,7}"
 _TWICE = re.compile(rf"line (?P<first>\d{{1,7}}){_TO}line (?P<last>\d{{1,7}})")
 _LEAD = re.compile(
@@ -65,7 +85,7 @@ def with_english_lines(text: str) -> str:
         # Their words stand against a path without a blank, and `\w` takes both for one.
         text = re.sub(rf"(?<=[A-Za-z`)])(?={_CJK})", " ", text).translate(_MARKS)
         text = re.sub(r"(?<=[在见於于从到和与及看と])(?=[\w./-]{1,200}\.\w)", " ", text)
-    text = _BEHIND.sub(_line, _BEFORE.sub(_line, text))
+    text = _TITLE.sub(" Line ", _BEHIND.sub(_line, _BEFORE.sub(_line, text)))
     if is_unspaced:
         text = re.sub(rf"(?<={_CJK})(?=line\s\d)|(?<=\d)(?={_CJK})", " ", text)
     text = _TWICE.sub(r"lines \g<first>-\g<last>", text)

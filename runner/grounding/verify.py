@@ -29,6 +29,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+import runner
 from runner.grounding.binding import MOST_CANDIDATES, stem_of
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
@@ -37,7 +38,7 @@ from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import is_compound
-from runner.grounding.nearness import has_mute_word_near, is_wide
+from runner.grounding.nearness import has_longer_word_near, has_mute_word_near, is_wide
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
 from runner.grounding.patterns import LineRange
@@ -52,7 +53,7 @@ from runner.grounding.rates import (
 )
 from runner.grounding.shifts import Shifts
 from runner.grounding.specificity import Chances
-from runner.grounding.spelling import is_sign, parts_of
+from runner.grounding.spelling import MARK, is_sign, parts_of
 from runner.grounding.symbols import SourceFile, as_utf8
 from runner.grounding.tails import FullPaths
 from runner.grounding.vocabulary import Vocabulary
@@ -108,7 +109,7 @@ def ground(
     with Cache(cache_dir) as kept, uncollected():
         if cache_dir is None:
             return _Verifier(files, roots, kept, repo_urls).verify(texts)
-        parts = _digest((_rules_digest(),), texts, (files.commit,), roots, repo_urls)
+        parts = _digest((_rules_digest(kept),), texts, (files.commit,), roots, repo_urls)
         key = f"result {parts}"
         grounding = _from_json(kept.get(key))
         if grounding is None:
@@ -138,12 +139,29 @@ def _from_json(data: bytes | None) -> Grounding | None:
         return None
 
 
-@cache
-def _rules_digest() -> str:
+def _rules_digest(kept: Cache) -> str:
     # A changed rule, language or record must not be answered from an old result.
-    code = definitions_digest(ground)
     languages = sorted(FOLDER.glob("*/*.*"))
+    code = _code_digest(kept)
     return digest_of([code, *(path.read_text(encoding="utf-8") for path in languages)])
+
+
+def _code_digest(kept: Cache) -> str:
+    # Following all names takes .3 s of CPU, more than a short answer's citations.
+    key = f"code {_bytes_digest()}"
+    known = kept.get(key)
+    if known is None:
+        known = definitions_digest(ground).encode()
+        kept.put(key, known)
+    return known.decode()
+
+
+@cache
+def _bytes_digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(runner.__file__).parent.rglob("*.py")):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 # --- one answer -----------------------------------------------------------------------------
@@ -375,7 +393,7 @@ class _Verifier:
         """True if its word stands in no file of the tree, whichever file is meant."""
         if mention.symbol is None or not mention.certain:
             return False
-        return not self.vocabulary.has(parts_of(mention.symbol)[-1])
+        return not self.vocabulary.has(MARK.sub("", parts_of(mention.symbol)[-1]))  # `saved?`
 
     def _may_hold(self, rival: Resolved | Claim, mention: Mention) -> bool:
         if rival.resolution not in ("exact", "suffix") or mention.lines is None:
@@ -459,6 +477,8 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
         return
     if has_mute_word_near(file, mention.symbol, mention.lines):
         yield f"near the lines {mention.symbol} is a word of a comment or a string"
+    if has_longer_word_near(file, mention.symbol, mention.lines):
+        yield f"near the lines stands a longer word than {mention.symbol}, or one of another case"
     if is_wide(mention.lines) and file.places(mention.symbol).bodies.gap_to(mention.lines) == 0:
         yield f"{mention.symbol} is among the lines, which are too many to point at it"
     if mention.weak or not mention.certain:

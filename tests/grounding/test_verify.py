@@ -577,3 +577,77 @@ def test_files_of_odd_names_links_encodings_and_objects_are_read(
     with GitFiles(root, "HEAD") as files:
         citations = ground(text, files).citations
     assert [(c.symbol, c.status) for c in citations] == [("made_here", "grounded")] * len(names)
+
+
+ERRORS = """class BadRequestError < Error
+  def initialize(shop)
+    @connection = shop
+    @made = true
+    @lines = 0
+    @more = 0
+  end
+
+  def self.saved_by(user)
+    where(user: user)
+  end
+
+  def saved?
+    true
+  end
+
+  def unrelated
+    0
+  end
+end
+"""
+MACRO = """trait Handler {
+    fn call(self);
+}
+
+struct Other;
+
+macro_rules! impl_handler {
+    ($ty:ident) => {
+        impl Handler for $ty {
+            fn call(self) {}
+        }
+    };
+}
+"""
+RUBY = MemoryFiles(
+    {"lib/error.rb": ERRORS, "lib/ribbon.rb": "x = 1\n" * 9, "bin/jobs": "x\n", "src/m.rs": MACRO}
+)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "`BadRequest` (lib/error.rb:1)",
+        "It posts via `Connection` (`lib/error.rb:3`).",
+        "`LINES` (lib/error.rb:5)",
+        "`BadRequestError.new` — `lib/error.rb:2`",
+        "Request lib/error.rb:1 (saved_by lib/error.rb:9, saved? lib/error.rb:13)",
+        "`Handler::call` (src/m.rs:10)",
+        "Errors. `lib/error.rb:1` (saved_by `:9`, saved? `:13`)",
+        "- `lib/ribbon.rb:2` and, of the other file, `saved?` `:13`.",
+        "| Channel | Where | Also |\n|---|---|---|\n| Error | lib/error.rb:1 | `saved_by:9` |",
+        '{"jobs": [{"file": "lib/error.rb", "line": 13}]}',
+        '{"found": [{"type": "base_class", "name": "Error", "file": "lib/error.rb:1"}]}',
+    ],
+)
+def test_a_right_place_is_not_accused_for_how_its_name_is_written(right: str) -> None:
+    citations = ground(right, RUBY).citations
+    assert [one.reason for one in citations if one.status == "hallucinated"] == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "`saved_by` (lib/error.rb:18)",
+        "`BadGateway` (lib/error.rb:1)",
+        "`Bad` (lib/error.rb:18)",
+        "`BadRequestError#unrelated` (lib/error.rb:2)",
+    ],
+)
+def test_a_wrong_line_or_an_invented_word_is_accused_still(wrong: str) -> None:
+    assert only(wrong, RUBY).status == "hallucinated"
