@@ -19,7 +19,7 @@ def show_report(
     from runner.report.report_files import write_report
 
     built, folder = of.report(run, gate), of.store.folder
-    paths = list(write_report(built, folder))
+    paths = write_report(built, folder, of.page_data(run))
     if request.json:
         show(built.model_dump_json(indent=2))
     else:
