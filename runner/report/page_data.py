@@ -40,7 +40,7 @@ PHASES = ("prompts", "schemas", "results", "replies", "thinking", "prose", "argu
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spread:
+class SpentSpread:
     """A mean over clusters, as fairness has it, and the interval of it."""
 
     value: float
@@ -54,9 +54,9 @@ class Spread:
 @dataclass(frozen=True, kw_only=True)
 class ArmSpread:
     label: str
-    spent: Mapping[str, Spread]
+    spent: Mapping[str, SpentSpread]
     """`tokens` (new ones), `seconds` (the agent's own) and `usd`, per cell; those known."""
-    whole: Spread | None
+    whole: SpentSpread | None
     """All tokens that the phases are parts of, however often they were sent."""
     phases: Mapping[str, float]
     """Tokens by what they were of: means over the same clusters. Empty if some cell counts none."""
@@ -93,14 +93,14 @@ class Excerpt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cited:
+class CitedLines:
     citation: Citation
     excerpt: Excerpt | None
     """None where there is no such place."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Span:
+class TimeSpan:
     """Seconds of a cell: a model's turn, a wait for the provider, or a call."""
 
     kind: str
@@ -112,7 +112,7 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class CallMade:
     asked: ToolCall
     result: ToolResult | None
     """None if the cell ended first."""
@@ -126,9 +126,9 @@ class CellEvidence:
     scorecard: Scorecard | None
     answer: tuple[AnswerStep, ...] = ()
     effort: Effort | None = None
-    cited: tuple[Cited, ...] = ()
-    calls: tuple[Call, ...] = ()
-    spans: tuple[Span, ...] = ()
+    cited: tuple[CitedLines, ...] = ()
+    calls: tuple[CallMade, ...] = ()
+    spans: tuple[TimeSpan, ...] = ()
     unreadable: str = ""
     """Why its transcript says nothing here."""
 
@@ -197,7 +197,7 @@ def _all_phases(effort: Effort) -> float | None:
     return None if found is None else float(sum(getattr(found, name) for name in PHASES))
 
 
-def _spread(arm: ArmView, amount_of: Callable[[Effort], float | None]) -> Spread | None:
+def _spread(arm: ArmView, amount_of: Callable[[Effort], float | None]) -> SpentSpread | None:
     amounts = {}
     for cell in arm.usable:
         fairness = fairness_of(cell)
@@ -209,7 +209,7 @@ def _spread(arm: ArmView, amount_of: Callable[[Effort], float | None]) -> Spread
     means = arm.clusters.means(statistics.scenario_means(amounts))
     low, high = bounds(interval_of(arm, means))
     seen = tuple(map(rounded, amounts.values()))
-    return Spread(value=rounded(statistics.mean(means)), low=low, high=high, seen=seen)
+    return SpentSpread(value=rounded(statistics.mean(means)), low=low, high=high, seen=seen)
 
 
 def _phases(arm: ArmView) -> dict[str, float]:
@@ -325,10 +325,10 @@ class _Reader:
             spans=tuple(_spans(events, calls)),
         )
 
-    def _cited(self, of: LoadedCell) -> Iterator[Cited]:
+    def _cited(self, of: LoadedCell) -> Iterator[CitedLines]:
         fairness = fairness_of(of)
         for citation in fairness.citations if fairness else ():
-            yield Cited(citation=citation, excerpt=self._excerpt(of.cell.scenario, citation))
+            yield CitedLines(citation=citation, excerpt=self._excerpt(of.cell.scenario, citation))
 
     def _excerpt(self, scenario: str, citation: Citation) -> Excerpt | None:
         if citation.start is None or citation.start < 1:
@@ -348,26 +348,26 @@ def _but(bare: CellEvidence, **more: object) -> CellEvidence:
     return CellEvidence(**{**vars(bare), **more})
 
 
-def _calls(events: Iterable[Event]) -> Iterator[Call]:
+def _calls(events: Iterable[Event]) -> Iterator[CallMade]:
     results = {it.call_id: it for it in events if isinstance(it, ToolResult)}
     for event in events:
         if isinstance(event, ToolCall):
-            yield Call(asked=event, result=results.get(event.call_id))
+            yield CallMade(asked=event, result=results.get(event.call_id))
 
 
-def _spans(events: Iterable[Event], calls: Sequence[Call]) -> Iterator[Span]:
+def _spans(events: Iterable[Event], calls: Sequence[CallMade]) -> Iterator[TimeSpan]:
     """One after another, as the agent waited for them."""
     numbers = {call.asked.call_id: number for number, call in enumerate(calls)}
     at = 0.0
     for event in events:
         for kind, wall_sec, call in _parts(event, numbers, calls):
             if wall_sec > 0 or call is not None:
-                yield Span(kind=kind, start_sec=round(at, 3), wall_sec=wall_sec, call=call)
+                yield TimeSpan(kind=kind, start_sec=round(at, 3), wall_sec=wall_sec, call=call)
             at += wall_sec
 
 
 def _parts(
-    event: Event, numbers: Mapping[str, int], calls: Sequence[Call]
+    event: Event, numbers: Mapping[str, int], calls: Sequence[CallMade]
 ) -> Iterator[tuple[str, float, int | None]]:
     if isinstance(event, Usage):
         yield "back-off", event.backoff_sec, None

@@ -26,6 +26,16 @@ def verdicts(report: Report) -> Iterator[str]:
         yield from _alike(report)
 
 
+def in_short(report: Report) -> str:
+    """For a screen without room: servers of one verdict together, their figures in its table."""
+    compared = [arm for arm in report.arms if is_candidate(arm.server)]
+    first = next(verdicts(report))
+    if not compared or all(arm.delta.judgement == "not_ranked" for arm in compared):
+        return first
+    told_apart = (said.rstrip(".") for said in _alike(report))
+    return f"{'; '.join([*tables.said_of(compared), *told_apart])}."
+
+
 def _alike(report: Report) -> Iterator[str]:
     """Servers whose own words differ, and which cannot be told apart all the same."""
     says = {arm.label: arm.delta.judgement for arm in report.arms if is_candidate(arm.server)}
@@ -58,7 +68,7 @@ def _sentence(report: Report, arm: ArmReport) -> str:
         "small_difference": f"With {name} {delta.says}: {_figure(delta)}",
         "no_difference": f"Cannot tell whether {name} helps: {_figure(delta)}; "
         f"a difference of {_short(delta.could_miss)} could have been missed",
-        "too_few": f"Cannot tell whether {name} helps: {delta.says}; {_figure(delta)}",
+        "too_few": f"{name}: {delta.says}: {_figure(delta)}",
     }.get(delta.judgement)
     if said is None:
         return f"{name}: {clean(delta.says)}."

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from runner.report import tables
 from runner.report.grid import Bar, Table, clean
-from runner.report.html.cells import block_anchor, block_section
+from runner.report.html.block_section import block_anchor, block_section
 from runner.report.html.drawings import budget, cell_anchor, forest, pareto
 from runner.report.page_data import PHASES, PageData
 from runner.report.plot import Plot

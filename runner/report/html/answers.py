@@ -15,7 +15,7 @@ from runner.records import Citation, FactVerdict
 from runner.report.grid import clean, lines_of
 from runner.report.html.drawings import cell_anchor
 from runner.report.html.elements import element, joined
-from runner.report.page_data import CellEvidence, Cited
+from runner.report.page_data import CellEvidence, CitedLines
 
 ANSWER_SHOWN = 24_000
 """Characters of a step's answer."""
@@ -43,7 +43,7 @@ def verdict_of(citation: Citation) -> str:
     return "weak" if citation.weak and citation.status == "grounded" else citation.status
 
 
-class Marked:
+class MarkedAnswer:
     """What of a cell's answers leads somewhere, and which words a judge quoted.
 
     Text is given in order: a quote may begin in one piece and end in another.
@@ -130,7 +130,7 @@ def facts_of(cell: CellEvidence) -> tuple[FactVerdict, ...]:
 
 def answers(cell: CellEvidence) -> Iterator[Markup]:
     """Each step: what was asked, and what was said."""
-    marked = Marked(cell)
+    marked = MarkedAnswer(cell)
     for number, step in enumerate(cell.answer, 1):
         said = marked.with_quotes(step.name, lines_of(step.text, ANSWER_SHOWN))
         # The renderer takes text from `shown` alone, which escapes it.
@@ -150,7 +150,7 @@ def citations(cell: CellEvidence) -> Iterator[Markup]:
         yield _citation(cited, citation_anchor(cell.cell.id, number))
 
 
-def _citation(cited: Cited, anchor: str) -> Markup:
+def _citation(cited: CitedLines, anchor: str) -> Markup:
     citation, verdict = cited.citation, verdict_of(cited.citation)
     summary = element(
         "summary",
@@ -164,7 +164,7 @@ def _citation(cited: Cited, anchor: str) -> Markup:
     return element("details", summary, element("div", _source(cited), id=anchor), class_="citation")
 
 
-def _source(cited: Cited) -> Markup:
+def _source(cited: CitedLines) -> Markup:
     citation, excerpt = cited.citation, cited.excerpt
     if excerpt is None:
         return element("p", "No such lines at this commit.", class_="empty")

@@ -13,7 +13,14 @@ from markupsafe import Markup
 from runner.records import is_candidate
 from runner.report.grid import clean, score, signed
 from runner.report.html.elements import element, joined
-from runner.report.page_data import PHASES, ArmSpread, BlockEvidence, PageData, Span, Spread
+from runner.report.page_data import (
+    PHASES,
+    ArmSpread,
+    BlockEvidence,
+    PageData,
+    SpentSpread,
+    TimeSpan,
+)
 from runner.report.plot import Plot, Point, amount
 from runner.report.records import ArmReport, Delta, Report
 
@@ -197,14 +204,14 @@ def pareto(report: Report, data: PageData) -> Iterator[Plot]:
             )
 
 
-def _quality(report: Report, arm: ArmReport) -> Spread | None:
+def _quality(report: Report, arm: ArmReport) -> SpentSpread | None:
     figure = arm.fairness.parts["llm_quality"] if report.keyed else arm.fairness.score
     if figure.value is None:
         return None
-    return Spread(value=figure.value, low=figure.low, high=figure.high, seen=())
+    return SpentSpread(value=figure.value, low=figure.low, high=figure.high, seen=())
 
 
-def _point(label: str, quality: Spread, spent: Spread) -> Point:
+def _point(label: str, quality: SpentSpread, spent: SpentSpread) -> Point:
     return Point(
         label=label,
         x=spent.value,
@@ -233,11 +240,11 @@ def budget(report: Report, data: PageData) -> Markup | None:
     return svg(LANE * len(known) + 4, name, report.marks, *rows)
 
 
-def _longest(tokens: Spread) -> float:
+def _longest(tokens: SpentSpread) -> float:
     return max(tokens.value, tokens.high or 0.0, *tokens.seen)
 
 
-def _budget_row(spread: ArmSpread, tokens: Spread, y: float, most: float) -> Markup:
+def _budget_row(spread: ArmSpread, tokens: SpentSpread, y: float, most: float) -> Markup:
     at = y + 19
     told = f"{tokens.value:,.0f} [no interval: too few]"
     drawn: list[Markup] = []
@@ -294,15 +301,16 @@ def timeline(block: BlockEvidence, marks: Sequence[str]) -> Markup | None:
     return svg(height, name, marks, *rows)
 
 
-def _failed(calls: Sequence[object], span: Span) -> bool:
+def _failed(calls: Sequence[object], span: TimeSpan) -> bool:
     result = getattr(calls[span.call], "result", None) if span.call is not None else None
     return bool(result is not None and result.is_error)
 
 
-def _span(cell_id: str, span: Span, y: float, most: float, failed: bool) -> Markup:
+def _span(cell_id: str, span: TimeSpan, y: float, most: float, failed: bool) -> Markup:
     x, width = span.start_sec / most * 100, max(NARROWEST, span.wall_sec / most * 100)
     kind = f"span {span.kind.replace('-', '')}{' failed' if failed else ''}"
-    told = f"{span.kind}, {span.wall_sec:.2f} s from {span.start_sec:.1f} s{', an error' if failed else ''}"
+    ended = ", an error" if failed else ""
+    told = f"{span.kind}, {span.wall_sec:.2f} s from {span.start_sec:.1f} s{ended}"
     drawn = joined(
         element("title", told),
         _rect(min(x, 100 - width), y, width, 16, kind),

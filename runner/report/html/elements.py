@@ -13,7 +13,7 @@ def element(name: str, *inside: object, **attributes: object) -> Markup:
 
     `class_` is class, and `_` in a name a hyphen: `text_anchor`.
     """
-    words = [Markup("<"), Markup(name)]
+    words = [Markup("<{}").format(name)]
     for key, value in attributes.items():
         if value is not None:
             words.append(Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value))

@@ -16,7 +16,7 @@ from runner.report.grid import clean, lines_of, score
 from runner.report.html.answers import answers, citations, facts, facts_of, sizes
 from runner.report.html.drawings import call_anchor, cell_anchor, timeline
 from runner.report.html.elements import element, joined
-from runner.report.page_data import BlockEvidence, Call, CellEvidence
+from runner.report.page_data import BlockEvidence, CallMade, CellEvidence
 from runner.report.view import SHELL, unique
 
 ARGUMENTS_SHOWN = 1_500
@@ -122,7 +122,7 @@ def _of_cell(cell: CellEvidence) -> Iterator[Markup]:
             yield element("p", f"{more} more are in its transcript.")
 
 
-def _call(call: Call, anchor: str, number: int) -> Markup:
+def _call(call: CallMade, anchor: str, number: int) -> Markup:
     asked, result = call.asked, call.result
     wall = "" if result is None or result.wall_sec is None else f"{result.wall_sec:.2f} s"
     failed = result is not None and result.is_error
@@ -151,7 +151,7 @@ def _call(call: Call, anchor: str, number: int) -> Markup:
     return element("details", summary, inside, class_="call")
 
 
-def arguments_of(call: Call) -> str:
+def arguments_of(call: CallMade) -> str:
     """A shell's command as it is; anything else as JSON."""
     given = call.asked.arguments
     command = given.get("command")
@@ -201,17 +201,17 @@ def _steps(cell: CellEvidence) -> int:
     return max((call.asked.step + 1 for call in cell.calls), default=0)
 
 
-def _calls_of(cell: CellEvidence, step: int) -> list[tuple[int, Call]]:
+def _calls_of(cell: CellEvidence, step: int) -> list[tuple[int, CallMade]]:
     shown = list(enumerate(cell.calls))[:CALLS_SHOWN]
     return [(number, call) for number, call in shown if call.asked.step == step]
 
 
-def _alike(left: Call, right: Call) -> bool:
+def _alike(left: CallMade, right: CallMade) -> bool:
     one, other = left.asked, right.asked
     return (one.tool, one.arguments) == (other.tool, other.arguments)
 
 
-def _side(cell: CellEvidence, found: tuple[int, Call] | None) -> Markup:
+def _side(cell: CellEvidence, found: tuple[int, CallMade] | None) -> Markup:
     if found is None:
         return element("td", "", class_="text")
     number, call = found
