@@ -9,7 +9,8 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 20, 16, 44
 """Margins, for the axes' words."""
-CHAR_WIDTH, LINE_HEIGHT = 6.8, 14
+CHAR_WIDTH, LINE_HEIGHT = 14, 14
+"""A letter of a label, as on a phone, where the plot is half as wide and its letters are not."""
 RADIUS = 6
 LABEL_PLACES = [(side, rows) for rows in (0, -1, 1, -2, 2, -3, 3) for side in ("start", "end")]
 """Where a label may stand, the best first: right or left of its point, and lines further down."""

@@ -76,6 +76,7 @@ def _page(
         beside=beside,
         where=where,
         cell_anchor=cell_anchor,
+        strip=list(tables.provenance(report)),
         **_assets(),
     )
 

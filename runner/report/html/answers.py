@@ -170,10 +170,10 @@ def _source(cited: CitedLines) -> Markup:
         return element("p", "No such lines at this commit.", class_="empty")
     start = citation.start or 0
     end = citation.end or start
-    lines = []
+    lines: list[str] = []
     for line, text in enumerate(excerpt.lines, excerpt.first):
-        shown = f"{line:>5}  {lines_of(text, LINE_SHOWN)}\n"
-        lines.append(element("mark", shown) if start <= line <= end else escape(shown))
+        shown = f"{line:>5}  {lines_of(text, LINE_SHOWN)}"
+        lines += [element("mark", shown) if start <= line <= end else escape(shown), "\n"]
     where = element("p", clean(citation.path, 300), class_="kicker")
     code = element("code", *lines)
     return joined(where, element("pre", code, class_="source", tabindex="0"))

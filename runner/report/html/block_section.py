@@ -185,7 +185,11 @@ def side_by_side(shell: CellEvidence, cell: CellEvidence) -> Markup:
                 )
             )
     names = ("step", clean(shell.label, 40), clean(cell.label, 40), "")
-    head = element("tr", *(element("th", it, scope="col") for it in names[:3]), element("td", ""))
+    head = element(
+        "tr",
+        *(element("th", it, scope="col", class_="text") for it in names[:3]),
+        element("td", ""),
+    )
     title = f"{clean(shell.label, 40)} and {clean(cell.label, 40)}, call by call"
     only = element("label", element("input", type="checkbox", class_="only"), " differences only")
     table = element(
