@@ -13,7 +13,7 @@ from functools import partial
 
 from runner import __version__
 from runner.cli.output import FAILED, INTERRUPTED, OK, OUR_BUG, help_columns, show, tell
-from runner.cli.verbs import VERBS, is_group, module_of
+from runner.cli.verbs import BESIDE, VERBS, is_group, module_of
 
 TYPE_CHECKING = False  # importing typing and pathlib here would cost --help half of its time
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     stdout = make_lasting()
     try:
-        words = in_todays_words(sys.argv[1:] if argv is None else argv)
+        words = as_one_word(in_todays_words(sys.argv[1:] if argv is None else argv))
         arguments = make_parser(help_columns()).parse_args(words)
         code = _run_verb(arguments)
     except SystemExit as end:  # --help, --version, or words that are no command
@@ -77,6 +77,15 @@ def in_todays_words(argv: Sequence[str]) -> list[str]:
             tell(f"note: {name} is called {today} now")
         words.append(f"{today}{equals}{value}")
     return words
+
+
+def as_one_word(words: Sequence[str]) -> list[str]:
+    """With the two words of a verb in BESIDE as one: to its first, the second would be a name."""
+    for at in range(len(words) - 1):
+        verb = " ".join(words[at : at + 2])
+        if verb in BESIDE:
+            return [*words[:at], verb, *words[at + 2 :]]
+    return list(words)
 
 
 # --- the parser ---------------------------------------------------------------------------------
@@ -108,7 +117,7 @@ def _add_verbs(parser: argparse.ArgumentParser, columns: int) -> None:
     formatter = partial(argparse.HelpFormatter, width=columns - 2)
     groups = {"": parser.add_subparsers(title="verbs", metavar="VERB", parser_class=_VerbParser)}
     for verb, text in VERBS.items():
-        group, _, word = verb.rpartition(" ")
+        group, _, word = ("", "", verb) if verb in BESIDE else verb.rpartition(" ")
         added = groups[group].add_parser(
             word, help=text, description=text, formatter_class=formatter
         )

@@ -25,6 +25,7 @@ from runner.records.attestation import (
     Subject,
 )
 from runner.records.run_store import JUDGING, SCORECARD, RunStore
+from runner.report.exports import EXPORTS
 from runner.report.page_data import PageData
 from runner.report.records import Report
 from runner.report.report_files import FORMATS, PAGES, forms
@@ -73,9 +74,14 @@ def statement_of(root: Path, store: RunStore, report: Report, data: PageData) ->
 
 def _require_files(store: RunStore, report: Report, data: PageData) -> None:
     # A page that says more than report.json is what most readers see.
-    for name, content in forms(report, data).items():
+    written = {name: text.encode() for name, text in forms(report, data).items()}
+    for name, made_of in EXPORTS.values():
+        # Beside the report only where somebody asked for it.
+        if (store.folder / name).is_file():
+            written[name] = made_of(report)
+    for name, content in written.items():
         path = store.folder / name
-        if not path.is_file() or path.read_bytes() != content.encode():
+        if not path.is_file() or path.read_bytes() != content:
             raise FairtrialError(
                 "is not what the transcripts give today",
                 where=str(path),
@@ -100,6 +106,7 @@ def _files(store: RunStore) -> dict[str, str]:
     """Plan, every form of the report, verdicts, each ended attempt's files: name -> SHA256."""
     paths = [store.folder / name for name in ("plan.json", JUDGING, *FORMATS)]
     paths += (store.folder / PAGES).glob("*.html")
+    paths += [store.folder / name for name, _ in EXPORTS.values()]
     # What a model said of an answer is evidence, too: it is not asked again.
     paths += store.judged.rglob("*.json")
     for cell in store.plan().cells:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from runner.records import Record
-from runner.records.run_store import write_whole
+from runner.records.run_store import write_bytes, write_whole
 from runner.report import html, markdown
+from runner.report.exports import EXPORTS
 from runner.report.grid import Table
 from runner.report.page_data import PageData
 from runner.report.plot import Plot
 from runner.report.records import Report
+from runner.support.errors import FairtrialError
 
 
 def render_json(report: Record) -> str:
@@ -50,6 +52,19 @@ def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) ->
         if f"{PAGES}/{stale.name}" not in written:
             stale.unlink()
     return tuple(folder / name for name in FORMATS)
+
+
+def write_exports(report: Report, folder: Path, asked: Sequence[str]) -> tuple[Path, ...]:
+    """Raises FairtrialError for a form that there is not."""
+    for name in asked:
+        if name not in EXPORTS:
+            raise FairtrialError(f"no form {name!r}", hint=f"there are {', '.join(EXPORTS)}")
+    paths = []
+    for name in asked:
+        file, made_of = EXPORTS[name]
+        write_bytes(folder / file, made_of(report))
+        paths.append(folder / file)
+    return tuple(paths)
 
 
 def write_tables(
