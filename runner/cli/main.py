@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     stdout = make_lasting()
     try:
-        words = as_one_word(in_todays_words(sys.argv[1:] if argv is None else argv))
+        words = in_todays_words(sys.argv[1:] if argv is None else argv)
         arguments = make_parser(help_columns()).parse_args(words)
         code = _run_verb(arguments)
     except SystemExit as end:  # --help, --version, or words that are no command
@@ -99,7 +99,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
 
     # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
     formatter = partial(argparse.RawDescriptionHelpFormatter, width=columns - 2)
-    parser = argparse.ArgumentParser(
+    parser = _CommandParser(
         prog="fairtrial", description=DESCRIPTION, epilog=EXIT_CODES, formatter_class=formatter
     )
     parser.add_argument("--version", action="version", version=f"fairtrial {__version__}")
@@ -125,6 +125,11 @@ def _add_verbs(parser: argparse.ArgumentParser, columns: int) -> None:
             groups[verb] = added.add_subparsers(title="what", metavar="WHAT", required=True)
         else:
             added.verb = verb
+
+
+class _CommandParser(argparse.ArgumentParser):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return super().parse_known_args(as_one_word(args or ()), namespace)
 
 
 class _VerbParser(argparse.ArgumentParser):

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 20, 16, 44
 """Margins, for the axes' words."""
-CHAR_WIDTH, LINE_HEIGHT = 14, 14
-"""A letter of a label, as on a phone, where the plot is half as wide and its letters are not."""
+CHAR_WIDTH, LINE_HEIGHT = 6.8, 14
+ON_A_PHONE = 2
+"""So many times as wide a label is there: the plot is half as wide, and letters keep their size."""
 RADIUS = 6
 LABEL_PLACES = [(side, rows) for rows in (0, -1, 1, -2, 2, -3, 3) for side in ("start", "end")]
 """Where a label may stand, the best first: right or left of its point, and lines further down."""
@@ -138,10 +139,13 @@ def _placed(x: float, y: float, chars: int, taken: Sequence[Box]) -> tuple[str, 
         base = y + 4 + rows * LINE_HEIGHT
         left = x + 9 if side == "start" else x - 9 - chars * CHAR_WIDTH
         box = (left, base - LINE_HEIGHT + 3, left + chars * CHAR_WIDTH, base + 3)
-        is_inside = box[0] >= LEFT and box[2] <= WIDTH
         found.append((side, base, box))
-        if is_inside and not any(_overlap(box, other) for other in taken):
-            return found[-1]
+    free = [one for one in found if not any(_overlap(one[2], other) for other in taken)]
+    for times in (ON_A_PHONE, 1):
+        reach = 9 + times * chars * CHAR_WIDTH
+        for one in free:
+            if x + reach <= WIDTH if one[0] == "start" else x - reach >= LEFT:
+                return one
     return found[0]
 
 

@@ -57,14 +57,15 @@ def _unranked(report: Report, compared: list[ArmReport]) -> Iterator[str]:
 
 def _sentence(report: Report, arm: ArmReport) -> str:
     delta, name = arm.delta, clean(arm.label)
-    compared = "places found" if report.keyed else "answers"
-    better = f"With {name} the {compared} are"
+    more, less = ("better", "worse") if not report.keyed else ("higher", "lower")
+    compared = "F1 over places is" if report.keyed else "the answers are"
+    than = f"With {name} {compared}"
     margin = f"{report.margin:g}" if report.margin is not None else ""
     said = {
-        "higher": f"{better} better by {_figure(delta, sized=True)}",
-        "lower": f"{better} worse by {_figure(delta, sized=True)}",
+        "higher": f"{than} {more} by {_figure(delta, sized=True)}",
+        "lower": f"{than} {less} by {_figure(delta, sized=True)}",
         "equivalent": f"With {name} there is no difference larger than {margin}: {_figure(delta)}",
-        "no_worse": f"{better} no worse by {margin} or more: {_figure(delta)}",
+        "no_worse": f"{than} no {less} by {margin} or more: {_figure(delta)}",
         "small_difference": f"With {name} {delta.says}: {_figure(delta)}",
         "no_difference": f"Cannot tell whether {name} helps: {_figure(delta)}; "
         f"a difference of {_short(delta.could_miss)} could have been missed",

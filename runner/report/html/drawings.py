@@ -186,7 +186,9 @@ AMOUNTS = {
 def pareto(report: Report, data: PageData) -> Iterator[Plot]:
     """Up is better, left is cheaper; whiskers both ways, where there are clusters enough."""
     by_label = {spread.label: spread for spread in data.arms}
-    for name, words in AMOUNTS.items():
+    estimated = any(arm.costs.tokens_estimated for arm in report.arms)
+    for name, plain in AMOUNTS.items():
+        words = f"{plain}, estimated" if estimated and name != "seconds" else plain
         points = []
         for arm in report.arms:
             quality = _quality(report, arm)
