@@ -397,14 +397,18 @@ if [ "$1" != test ]; then exit 4; fi
 sleep 3600 >/dev/null 2>&1 &
 echo $! >.fairtrial/dockerd.pid
 echo $!
+mkdir -p .pytest_cache/v/cache
+echo '{"tests/test_x.py::test_y": true}' >.pytest_cache/v/cache/lastfailed
 exit 3
 """
 
 
 def test_ci_ends_with_the_tests_code_and_stops_the_daemon_they_started(ci: Path) -> None:
     done = run_ci(ci, FAILING_TESTS)
-    first, pid, then = done.stdout.splitlines()
+    first, pid, then, *last = done.stdout.splitlines()
     assert (done.returncode, first, then) == (3, "true test", "true verify-anchors")
+    # The end of what it prints is what a record of CI keeps.
+    assert last == ["failed:", '{"tests/test_x.py::test_y": true}']
     wait_until(lambda: is_gone(pid), "the daemon was gone")
     assert not (ci / ".fairtrial/dockerd.pid").exists()
 
