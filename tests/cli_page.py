@@ -24,7 +24,7 @@ Every verb with its options, as `--help` prints it. This page is made:
 """
 LISTED = re.compile(r"^(?:verbs|what):\n  [A-Z]+\n(?P<names>(?:    .*\n?)+)", re.MULTILINE)
 """The list of verbs in a help text, or of the words that follow a verb (`import claude-code`)."""
-NAME = re.compile(r"^    (\S+)", re.MULTILINE)
+NAME = re.compile(r"^    (\S+(?: \S+)?)(?=  |$)", re.MULTILINE)
 
 
 def made_page() -> str:
@@ -36,7 +36,7 @@ def _sections(verb: tuple[str, ...]) -> Iterator[str]:
     yield f"\n## {' '.join(('fairtrial', *verb))}\n\n```text\n{text.rstrip()}\n```\n"
     if listed := LISTED.search(text):
         for name in NAME.findall(listed["names"]):
-            yield from _sections((*verb, name))
+            yield from _sections((*verb, *name.split()))
 
 
 def _help_of(verb: tuple[str, ...]) -> str:

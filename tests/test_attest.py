@@ -110,6 +110,51 @@ def test_stdout_gets_the_statement_without_an_output(
     assert json.loads(capsys.readouterr().out)["predicateType"] == "urn:fairtrial:report:v1"
 
 
+def test_what_the_cells_are_given_as_is_attested_where_it_lies(
+    with_shop: Tree, run: RunStore, statement: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forms = ("--format", "csv", "--format", "junit", "--format", "parquet")
+    assert fairtrial(with_shop, "report", "done", *forms) == 0
+    assert fairtrial(with_shop, "attest", "done", "--output", str(statement)) == 0
+    names = {"report.csv", "report.junit.xml", "report.parquet"}
+    assert names <= {item["name"] for item in json.loads(statement.read_text())["subject"]}
+    other = elsewhere(with_shop, statement)
+    capsys.readouterr()
+    assert verified(other) == 0
+    table = other.root / "published/report.csv"
+    table.write_text(table.read_text().replace("0.", "0.9"))
+    assert differing(other, capsys) == ["report.csv"]
+    # Nor is a page attested that says something else than the transcripts.
+    (run.folder / "report.csv").write_text("better,1\n")
+    assert fairtrial(with_shop, "attest", "done") == 1
+
+
+def test_a_browser_is_given_the_page_and_a_terminal_the_cell(
+    with_shop: Tree,
+    run: RunStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    browser, told = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\necho "$1" > "{told}"\n')
+    browser.chmod(0o755)
+    # What this machine has is found anew, with the person's own first.
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    monkeypatch.setattr("webbrowser._tryorder", None)
+    assert fairtrial(with_shop, "report", "done", "--open") == 0
+    assert told.read_text().strip() == (run.folder / "report.html").resolve().as_uri()
+    capsys.readouterr()
+    cell = run.plan().cells[0]
+    for name in (cell.id[:8], f"{cell.scenario}/{cell.server}/{cell.trial}"):
+        assert fairtrial(with_shop, "cell", "show", "done", name) == 0
+        shown = capsys.readouterr().out
+        assert cell.id in shown and "OSError" in shown and "verdict" in shown
+        assert "quality" in shown and "grep -rn" in shown
+    assert fairtrial(with_shop, "cell", "show", "done", "nobody") == 1
+    assert f"{cell.scenario}/{cell.server}/1" in capsys.readouterr().err
+
+
 # --- what differs is named -----------------------------------------------------------------------
 
 

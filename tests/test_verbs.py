@@ -37,6 +37,7 @@ WORDS = {
     "import scenario": ["x.yaml", "--repo", ".", "--language", "any"],
     "judge": ["r"],
     "judge-noise": ["r"],
+    "cell show": ["r", "c"],
     "merge": ["r"],
     "report": ["r"],
     "scenario new": ["--repo", "."],

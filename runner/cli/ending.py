@@ -16,10 +16,11 @@ def show_report(
     of: shapes.ScenarioRun, run: shapes.LoadedRun, gate: shapes.Gate | None, request: Any
 ) -> int:
     """Its report, written beside it and shown as the request's `json` and `full` say."""
-    from runner.report.report_files import write_report
+    from runner.report.report_files import write_exports, write_report
 
     built, folder = of.report(run, gate), of.store.folder
-    paths = list(write_report(built, folder))
+    paths = write_report(built, folder, of.page_data(run))
+    paths += write_exports(built, folder, getattr(request, "formats", ()))
     if request.json:
         show(built.model_dump_json(indent=2))
     else:
@@ -37,6 +38,15 @@ def screen(built: shapes.Report, page: str, *, full: bool) -> str:
     if full:
         return terminal.render(built, width=table_columns(), colour=colour)
     return terminal_first.render(built, page, width=table_columns(), colour=colour).rstrip()
+
+
+def open_page(store: shapes.RunStore) -> None:
+    """In whatever browser this machine has; one without any is told where the page lies."""
+    import webbrowser
+
+    page = store.folder / "report.html"
+    if not webbrowser.open(page.resolve().as_uri()):
+        tell(f"no browser here: the page is {_from_here(page)}")
 
 
 def page_of(store: shapes.RunStore) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 
 from runner import __version__
 from runner.cli.output import FAILED, INTERRUPTED, OK, OUR_BUG, help_columns, show, tell
-from runner.cli.verbs import VERBS, is_group, module_of
+from runner.cli.verbs import BESIDE, VERBS, is_group, module_of
 
 TYPE_CHECKING = False  # importing typing and pathlib here would cost --help half of its time
 if TYPE_CHECKING:
@@ -83,6 +83,15 @@ def in_todays_words(argv: Sequence[str]) -> list[str]:
     return words
 
 
+def as_one_word(words: Sequence[str]) -> list[str]:
+    """With the two words of a verb in BESIDE as one: to its first, the second would be a name."""
+    for at in range(len(words) - 1):
+        verb = " ".join(words[at : at + 2])
+        if verb in BESIDE:
+            return [*words[:at], verb, *words[at + 2 :]]
+    return list(words)
+
+
 # --- the parser ---------------------------------------------------------------------------------
 
 
@@ -94,7 +103,7 @@ def make_parser(columns: int) -> argparse.ArgumentParser:
 
     # Left to find the width itself, argparse imports shutil: a fifth of what --help costs.
     formatter = partial(argparse.RawDescriptionHelpFormatter, width=columns - 2)
-    parser = argparse.ArgumentParser(
+    parser = _CommandParser(
         prog="fairtrial", description=DESCRIPTION, epilog=EXIT_CODES, formatter_class=formatter
     )
     parser.add_argument("--version", action="version", version=f"fairtrial {__version__}")
@@ -112,7 +121,7 @@ def _add_verbs(parser: argparse.ArgumentParser, columns: int) -> None:
     formatter = partial(argparse.HelpFormatter, width=columns - 2)
     groups = {"": parser.add_subparsers(title="verbs", metavar="VERB", parser_class=_VerbParser)}
     for verb, text in VERBS.items():
-        group, _, word = verb.rpartition(" ")
+        group, _, word = ("", "", verb) if verb in BESIDE else verb.rpartition(" ")
         added = groups[group].add_parser(
             word, help=text, description=text, formatter_class=formatter
         )
@@ -120,6 +129,11 @@ def _add_verbs(parser: argparse.ArgumentParser, columns: int) -> None:
             groups[verb] = added.add_subparsers(title="what", metavar="WHAT", required=True)
         else:
             added.verb = verb
+
+
+class _CommandParser(argparse.ArgumentParser):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return super().parse_known_args(as_one_word(args or ()), namespace)
 
 
 class _VerbParser(argparse.ArgumentParser):

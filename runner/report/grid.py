@@ -103,6 +103,16 @@ def clean(text: str, limit: int = TEXT_SHOWN) -> str:
     return f"{line[:limit].rstrip()}… ({len(line):,} characters)"
 
 
+def lines_of(text: str, limit: int) -> str:
+    """Its lines without control or direction characters, the whole clipped with a mark."""
+    shown = "\n".join(map(_plain_line, _ANSI.sub("", text[:limit]).split("\n")))
+    return shown if len(text) <= limit else f"{shown}… ({len(text):,} characters)"
+
+
+def _plain_line(line: str) -> str:
+    return _harmless(line.replace("\t", "    ").rstrip("\r"))
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """`a, b, c and 3 more`."""
     shown = ", ".join(names[:most])

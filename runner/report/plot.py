@@ -10,6 +10,8 @@ WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 20, 16, 44
 """Margins, for the axes' words."""
 CHAR_WIDTH, LINE_HEIGHT = 6.8, 14
+ON_A_PHONE = 2
+"""So many times as wide a label is there: the plot is half as wide, and letters keep their size."""
 RADIUS = 6
 LABEL_PLACES = [(side, rows) for rows in (0, -1, 1, -2, 2, -3, 3) for side in ("start", "end")]
 """Where a label may stand, the best first: right or left of its point, and lines further down."""
@@ -24,6 +26,8 @@ class Point:
     y: float
     low: float | None = None
     high: float | None = None
+    x_low: float | None = None
+    x_high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,8 @@ class Mark:
     low: float | None
     """Lower end of the interval: further down, a larger number."""
     high: float | None
+    x_low: float | None
+    x_high: float | None
     label_x: float
     label_y: float
     anchor: str
@@ -57,11 +63,13 @@ class Plot:
     x_label: str
     y_label: str
     points: tuple[Point, ...]
+    shares: bool = True
+    """Is the second figure a share, in %?"""
 
     @property
     def most(self) -> float:
         """The right end of the axis: a round number that every point stays below."""
-        largest = max((point.x for point in self.points), default=0.0)
+        largest = max((point.x_high or point.x for point in self.points), default=0.0)
         if largest <= 0:
             return 1.0
         power = 10.0 ** math.floor(math.log10(largest))
@@ -71,13 +79,13 @@ class Plot:
     def x_ticks(self) -> list[Tick]:
         shares = [place / 4 for place in range(5)]
         return [
-            Tick(at=self._across(share * self.most), text=_amount(share * self.most))
+            Tick(at=self._across(share * self.most), text=amount(share * self.most))
             for share in shares
         ]
 
     @property
     def y_ticks(self) -> list[Tick]:
-        return [Tick(at=_up(place / 5), text=f"{place * 20} %") for place in range(6)]
+        return [Tick(at=_up(place / 5), text=self._level(place / 5)) for place in range(6)]
 
     @property
     def marks(self) -> list[Mark]:
@@ -95,13 +103,18 @@ class Plot:
                     y=y,
                     low=None if point.low is None else _up(point.low),
                     high=None if point.high is None else _up(point.high),
+                    x_low=None if point.x_low is None else self._across(max(0, point.x_low)),
+                    x_high=None if point.x_high is None else self._across(point.x_high),
                     label_x=x + 9 if side == "start" else x - 9,
                     label_y=label_y,
                     anchor=side,
-                    said=f"{point.label}: {_amount(point.x)} {self.x_label}, {point.y:.1%}",
+                    said=f"{point.label}: {amount(point.x)} {self.x_label}, {self._level(point.y)}",
                 )
             )
         return marks
+
+    def _level(self, y: float) -> str:
+        return f"{100 * y:.3g} %" if self.shares else f"{y:.3g}"
 
     def _across(self, amount: float) -> float:
         return round(LEFT + amount / self.most * (WIDTH - LEFT - RIGHT), 1)
@@ -126,10 +139,13 @@ def _placed(x: float, y: float, chars: int, taken: Sequence[Box]) -> tuple[str, 
         base = y + 4 + rows * LINE_HEIGHT
         left = x + 9 if side == "start" else x - 9 - chars * CHAR_WIDTH
         box = (left, base - LINE_HEIGHT + 3, left + chars * CHAR_WIDTH, base + 3)
-        is_inside = box[0] >= LEFT and box[2] <= WIDTH
         found.append((side, base, box))
-        if is_inside and not any(_overlap(box, other) for other in taken):
-            return found[-1]
+    free = [one for one in found if not any(_overlap(one[2], other) for other in taken)]
+    for times in (ON_A_PHONE, 1):
+        reach = 9 + times * chars * CHAR_WIDTH
+        for one in free:
+            if x + reach <= WIDTH if one[0] == "start" else x - reach >= LEFT:
+                return one
     return found[0]
 
 
@@ -138,7 +154,8 @@ def _overlap(one: Box, other: Box) -> bool:
     return across and one[1] < other[3] and other[1] < one[3]
 
 
-def _amount(value: float) -> str:
+def amount(value: float) -> str:
+    """`12.5k`: short enough for an axis."""
     if value >= 1_000_000:
         return f"{value / 1_000_000:g}M"
     if value >= 10_000:

@@ -25,8 +25,10 @@ from runner.records.attestation import (
     Subject,
 )
 from runner.records.run_store import JUDGING, SCORECARD, RunStore
+from runner.report.exports import EXPORTS
+from runner.report.page_data import PageData
 from runner.report.records import Report
-from runner.report.report_files import FORMATS
+from runner.report.report_files import FORMATS, PAGES, forms
 from runner.support.errors import FairtrialError
 from runner.support.tree_digest import digest_of_file
 
@@ -50,9 +52,9 @@ class AttestationMismatch:
 # --- made -----------------------------------------------------------------------------------
 
 
-def statement_of(root: Path, store: RunStore, report: Report) -> Statement:
+def statement_of(root: Path, store: RunStore, report: Report, data: PageData) -> Statement:
     """Of a run whose report's files are all of this report. Raises FairtrialError if one is not."""
-    _require_files(store, report)
+    _require_files(store, report, data)
     if report.contradictions:
         raise FairtrialError(
             f"{len(report.contradictions)} times a file says something else than its evidence",
@@ -70,11 +72,16 @@ def statement_of(root: Path, store: RunStore, report: Report) -> Statement:
     )
 
 
-def _require_files(store: RunStore, report: Report) -> None:
+def _require_files(store: RunStore, report: Report, data: PageData) -> None:
     # A page that says more than report.json is what most readers see.
-    for name, render in FORMATS.items():
+    written = {name: text.encode() for name, text in forms(report, data).items()}
+    for name, made_of in EXPORTS.values():
+        # Beside the report only where somebody asked for it.
+        if (store.folder / name).is_file():
+            written[name] = made_of(report)
+    for name, content in written.items():
         path = store.folder / name
-        if not path.is_file() or path.read_bytes() != render(report).encode():
+        if not path.is_file() or path.read_bytes() != content:
             raise FairtrialError(
                 "is not what the transcripts give today",
                 where=str(path),
@@ -98,6 +105,8 @@ def _attested(root: Path, report: Report) -> Attested:
 def _files(store: RunStore) -> dict[str, str]:
     """Plan, every form of the report, verdicts, each ended attempt's files: name -> SHA256."""
     paths = [store.folder / name for name in ("plan.json", JUDGING, *FORMATS)]
+    paths += (store.folder / PAGES).glob("*.html")
+    paths += [store.folder / name for name, _ in EXPORTS.values()]
     # What a model said of an answer is evidence, too: it is not asked again.
     paths += store.judged.rglob("*.json")
     for cell in store.plan().cells:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from runner.records import Record
-from runner.records.run_store import write_whole
+from runner.records.run_store import write_bytes, write_whole
 from runner.report import html, markdown
+from runner.report.exports import EXPORTS
 from runner.report.grid import Table
+from runner.report.page_data import PageData
 from runner.report.plot import Plot
 from runner.report.records import Report
+from runner.support.errors import FairtrialError
 
 
 def render_json(report: Record) -> str:
@@ -26,15 +29,41 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "report.md": markdown.render,
     "report.html": html.render,
 }
+PAGES = "pages"
+"""Folder beside report.html: the blocks of a run that is too large for one file."""
 
 
-def write_report(report: Report, folder: Path) -> tuple[Path, ...]:
-    """All forms as files in `folder`, each written whole. Raises FairtrialError if one fails."""
+def forms(report: Report, data: PageData = html.NO_DATA) -> dict[str, str]:
+    """All forms by their names in the run's folder, the pages beside report.html included."""
+    found = {name: render(report) for name, render in FORMATS.items() if name != "report.html"}
+    return found | html.pages(report, data)
+
+
+def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) -> tuple[Path, ...]:
+    """All forms as files in `folder`, each written whole. Raises FairtrialError if one fails.
+
+    Returns those that stand in `folder` itself.
+    """
+    written = forms(report, data)
+    for name, content in written.items():
+        write_whole(folder / name, content)
+    # A page of an earlier report would pass for one of this.
+    for stale in (folder / PAGES).glob("*.html"):
+        if f"{PAGES}/{stale.name}" not in written:
+            stale.unlink()
+    return tuple(folder / name for name in FORMATS)
+
+
+def write_exports(report: Report, folder: Path, asked: Sequence[str]) -> tuple[Path, ...]:
+    """Raises FairtrialError for a form that there is not."""
+    for name in asked:
+        if name not in EXPORTS:
+            raise FairtrialError(f"no form {name!r}", hint=f"there are {', '.join(EXPORTS)}")
     paths = []
-    for name, render in FORMATS.items():
-        path = folder / name
-        write_whole(path, render(report))
-        paths.append(path)
+    for name in asked:
+        file, made_of = EXPORTS[name]
+        write_bytes(folder / file, made_of(report))
+        paths.append(folder / file)
     return tuple(paths)
 
 

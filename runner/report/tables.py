@@ -1113,6 +1113,21 @@ FACTS: tuple[Column[_LabelledValue], ...] = (
 )
 
 
+def provenance(report: Report) -> Iterator[tuple[str, str]]:
+    """What a figure of the run stands on, in a strip; the tables of `repeat` have all of it."""
+    yield "plan", report.repeat.plan_digest
+    if report.seed is not None:
+        yield "seed", str(report.seed)
+    for name, values in report.repeat.versions.items():
+        yield name, ", ".join(clean(value, 80) for value in values)
+    for scenario, held in report.repeat.scenarios.items():
+        if "commit" in held:
+            yield f"commit of {clean(scenario)}", clean(held["commit"])
+    if report.gate is not None:
+        yield "lock", f"generation {report.gate.generation}, {report.gate.lock}"
+    yield "attestation", f"fairtrial attest {clean(report.run)} writes the digests of this page"
+
+
 def repeat(report: Report) -> tuple[Table, ...]:
     """What a stranger needs to run it again."""
     tables = [

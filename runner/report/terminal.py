@@ -13,6 +13,7 @@ from runner.report import tables
 from runner.report.grid import Table, clean
 from runner.report.records import Report
 from runner.report.terminal_layout import laid_out
+from runner.report.verdict_sentence import verdicts
 
 WIDTH = 80
 
@@ -60,23 +61,20 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     models = ", ".join(map(clean, report.models))
     yield _bold(f"{report.mark}{clean(report.named)} · {clean(report.created_at)} · {models}")
     yield Text(report.question)
-    yield _bold(tables.answer(report))
+    for said in verdicts(report):
+        yield _bold(said)
     for table in tables.of_run(report, each=False):
         yield Text("")
-        yield _heading(report, table.title)
+        yield _bold(table.title)
         yield from _table(table, width)
     yield Text("")
-    yield _heading(report, "What may not be concluded")
+    yield _bold("What may not be concluded")
     for line in report.not_concluded:
         yield _item(clean(line, 1000))
 
 
 def _bold(text: str) -> Text:
     return Text(text, style="bold")
-
-
-def _heading(report: Report, title: str) -> Text:
-    return _bold(f"{report.mark}{title}")
 
 
 def _table(table: Table, width: int) -> Iterator[RenderableType]:

@@ -16,19 +16,20 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from runner.records import is_candidate
 from runner.report import tables
 from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Report
 from runner.report.terminal import WIDTH, captured
 from runner.report.terminal_layout import laid_out
+from runner.report.verdict_sentence import in_short, verdicts
 
 LINES = 20
 """Of 24: the rest is for what the command says beside it, and the prompt."""
 FEWEST_ARMS = 3
 TROUBLES_SHOWN = 3
-SHORTEST_HEAD = 3
+SHORTEST_HEAD = 4
 """How far the head gives way to the arms; see `_head`."""
+ANSWER_LINES = 5
 COMMAND_LINES = 3
 """A command beyond this is in report.md, and is pointed to there."""
 NAMES_SHOWN = 3
@@ -64,18 +65,25 @@ class _Screen:
         yield from foot
 
     def _head(self, shorter: int) -> Iterator[Text]:
-        """The marks and the run, the notices, the question, what was run, the answer.
+        """The marks and the run, the answer, the notices, the question, what was run.
 
-        `shorter`: 1 cuts each notice to a line, 2 leaves out those that a mark stands for, 3 cuts
-        the question too.
+        `shorter`: 1 cuts each notice to a line, 2 has the answer in short, 3 leaves out notices
+        that a mark stands for, 4 cuts the question too.
         """
         report = self.report
         yield from self._lines(f"{_mark(report)}{clean(report.named)}", "bold")
-        for notice in _notices(report, unmarked=shorter > 1):
+        yield from self._answer(shorter)
+        for notice in _notices(report, unmarked=shorter > 2):
             yield from self._lines(notice, "bold yellow", whole=not shorter)
         yield from self._lines(report.question, whole=shorter < SHORTEST_HEAD)
         yield from self._lines(_extent(report), "dim", whole=shorter < SHORTEST_HEAD)
-        yield from self._lines(answer(report), "bold")
+
+    def _answer(self, shorter: int) -> Iterator[Text]:
+        whole = list(self._lines(" ".join(verdicts(self.report)), "bold"))
+        if len(whole) <= ANSWER_LINES and shorter < 2:
+            yield from whole
+        else:
+            yield from self._lines(in_short(self.report), "bold")
 
     def _lines(self, text: str, style: str = "", *, whole: bool = True) -> Iterator[Text]:
         if not whole:
@@ -175,33 +183,6 @@ def _cells(report: Report) -> str:
 
 def _total(report: Report, name: str) -> int:
     return sum(getattr(arm.tally, name) for arm in report.arms)
-
-
-# --- the answer -----------------------------------------------------------------------------
-
-
-def answer(report: Report) -> str:
-    """One sentence: what came out, or why nothing did."""
-    compared = [arm for arm in report.arms if is_candidate(arm.server)]
-    if not _total(report, "measured"):
-        return f"No answer: of {_total(report, 'planned')} cells none is measured."
-    if not compared:
-        return "No answer: no server was run beside the shell."
-    if all(arm.delta.judgement == "not_ranked" for arm in compared):
-        said = tables.answer(report)
-        return f"{said[:1].upper()}{said[1:]}."
-    return f"{'; '.join([*tables.said_of(compared), *_alike(report)])}."
-
-
-def _alike(report: Report) -> Iterator[str]:
-    """Servers whose own words differ, and which cannot be told apart all the same."""
-    says = {arm.label: arm.delta.judgement for arm in report.arms if is_candidate(arm.server)}
-    for pair in report.between:
-        if pair.first not in says or pair.second not in says:
-            continue
-        told_apart = pair.delta.judgement in ("higher", "lower", "small_difference")
-        if says[pair.first] != says[pair.second] and not told_apart:
-            yield f"{clean(pair.first)} and {clean(pair.second)} cannot be told apart"
 
 
 # --- what went wrong ------------------------------------------------------------------------

@@ -148,11 +148,13 @@ def test_a_name_of_several_words_folds_before_it_is_cut() -> None:
 def test_the_first_screen_reads_as_expected() -> None:
     assert first(report_of(small_run())) == (
         "flask-run\n"
+        "With codegraph the answers are better by 0.199 [0.150, 0.250] (7 scenarios, 1\n"
+        "trial), for 1.4 × the tokens. cclsp: too few to tell (6 of 7 repositories):\n"
+        "+0.005 [no interval: too few] (6 scenarios, 1 trial), for 1.4 × the tokens.\n"
         "Does attaching codegraph or cclsp make the agent's answers better than a shell\n"
         "alone does, or does it only burn tokens?\n"
         "21 cells planned, 20 measured, 1 broken: alpha, bravo, charlie and 4 more, by\n"
         "claude-sonnet-4\n"
-        "codegraph: higher than shell; cclsp: too few to tell (6 of 7 repositories).\n"
         "\n"
         "arm       fairness        95 % Δ shell adoption grounded halluc. tokens calls ok\n"
         "shell        0.497 0.440–0.550       —        —    56/70       7  9,000        —\n"

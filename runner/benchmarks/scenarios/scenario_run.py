@@ -16,9 +16,10 @@ from runner.gate import gate
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import since
 from runner.protocols import Judge
-from runner.records import Gate, Judging, Scorecard
+from runner.records import Gate, Judging, Scenario, Scorecard
 from runner.records.run_store import LoadedRun, RunStore
 from runner.report.build_report import build_report
+from runner.report.page_data import PageData, page_data
 from runner.report.records import Report
 from runner.runs.audit import Audit, with_cards
 from runner.runs.judging import with_endpoints
@@ -160,9 +161,17 @@ class ScenarioRun:
             generations = read_chain(self.checkout.root)[: gate.generation]
             accepted = since(generations, run.plan, gate.judge)
         catalog = self.checkout.catalog
-        scenarios = {name: it.scenario for name, it in catalog.scenarios.sound().items()}
+        scenarios = self._scenarios()
         servers = {name: it.spec for name, it in catalog.servers.sound().items()}
         return build_report(run, scenarios, servers, gate=gate, since=accepted)
+
+    def page_data(self, run: LoadedRun) -> PageData:
+        """What its page shows of each cell, with lines of the commits that answers cite."""
+        return page_data(run, self._scenarios(), self.checkout.source)
+
+    def _scenarios(self) -> dict[str, Scenario]:
+        sound = self.checkout.catalog.scenarios.sound()
+        return {name: it.scenario for name, it in sound.items()}
 
     # --- the gate -------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ VERBS = {
     "demo": "compare the shell with two servers on two scenarios, and write the report",
     "init": "make a folder a project: your own scenarios and servers, laid over what ships",
     "cell": "run one cell: a scenario with a server",
+    "cell show": "page through one cell of a run: what was asked, called and said, and what holds "
+    "of it",
     "try": "a server by its name: install it, find a health probe, and compare it with the shell",
     "run": "run scenarios × servers × models × trials, score them, and write the report",
     "merge": "make one run of the shards that several machines ran (`run --shard`)",
@@ -24,7 +26,7 @@ VERBS = {
     "executor tell": "have a run on a cluster pause, go on, or end once what is under way has",
     "score": "score a run again from its transcripts, with no Docker",
     "report": "score a run again, show its report, and write report.md, report.json and "
-    "report.html; exit 1 if its files contradict each other",
+    "report.html (`--open` shows it); exit 1 if its files contradict each other",
     "attest": "write digests of a run, its report and its locks, for verify-report elsewhere",
     "verify-report": "make an attested report again from its transcripts; exit 1 names what "
     "differs",
@@ -79,8 +81,12 @@ VERBS = {
 """A verb's words → what it is for. A word with others behind it, such as `import`, is no verb."""
 
 
+BESIDE = ("cell show",)
+"""Verbs of two words whose first is a verb too, and no group."""
+
+
 def is_group(name: str) -> bool:
-    return any(verb.startswith(f"{name} ") for verb in VERBS)
+    return any(verb.startswith(f"{name} ") for verb in VERBS if verb not in BESIDE)
 
 
 def module_of(verb: str) -> str:

@@ -19,7 +19,9 @@ def run(request: Verb) -> int:
 
     run = opening.open_scenario_run(request.root, request.run)
     audit, gate = run.behind_gate(request.gate)
-    statement = statement_of(run.checkout.root, run.store, run.report(audit.whole(), gate))
+    whole = audit.whole()
+    built, data = run.report(whole, gate), run.page_data(whole)
+    statement = statement_of(run.checkout.root, run.store, built, data)
     written = statement.model_dump_json(by_alias=True, indent=1)
     if request.output is None:
         output.show(written)

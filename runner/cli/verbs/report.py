@@ -11,10 +11,17 @@ class Verb(options.Request):
     gate: shapes.GatePolicy = options.ungated()
     json: bool = options.as_json()
     full: bool = options.full()
+    formats: tuple[str, ...] = options.said(
+        "--format NAME", "csv, junit or parquet, of the cells, beside the report; repeatable", ()
+    )
+    open: bool = options.said("--open", "show report.html in a browser")
 
 
 def run(request: Verb) -> int:
     asked = opening.asked_judge(request.judge.judging)
     run = opening.open_scenario_run(request.root, request.run, asked)
     audit, gate = run.behind_gate(request.gate)
-    return ending.show_report(run, audit.whole(), gate, request)
+    code = ending.show_report(run, audit.whole(), gate, request)
+    if request.open:
+        ending.open_page(run.store)
+    return code

@@ -136,9 +136,9 @@ class _Trying(run_verb.ScenarioSubject):
         from runner.authoring.onboarding import preflight, screen
         from runner.report.report_files import write_report
 
-        run = self.scored(begun)
-        built = self.run_of(begun).report(run, begun.gate)
-        list(write_report(built, begun.store.folder))
+        run, of = self.scored(begun), self.run_of(begun)
+        built = of.report(run, begun.gate)
+        write_report(built, begun.store.folder, of.page_data(run))
         output.tell("6/6 the result")
         page = ending.page_of(begun.store)
         if self.request.json:

@@ -1,34 +1,109 @@
-"""report.html: one file that needs nothing else.
+"""report.html: one file that needs nothing else, and in a large run pages of its cells beside it.
 
-No script and no request; readable on a phone, in the dark, and on paper.
+No request; readable without a script, on a phone, in the dark, and on paper. Its policy names the
+one style and the one script by their digests, so that nothing else could run if it were there.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 from runner.report import tables
 from runner.report.grid import Bar, Table, clean
+from runner.report.html.block_section import block_anchor, block_section
+from runner.report.html.drawings import budget, cell_anchor, forest, pareto
+from runner.report.page_data import PHASES, PageData
 from runner.report.plot import Plot
 from runner.report.records import Report
+from runner.report.verdict_sentence import verdicts
 
 TEMPLATES = Path(__file__).parent
+NO_DATA = PageData()
+PAGE_BYTES = 5_000_000
+"""Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
 
 
-def render(report: Report) -> str:
-    """Every value is escaped by the template engine; none is marked safe."""
-    template = _environment().get_template("report.html")
-    return template.render(report=report, tables=tables, describe=describe)
+def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
+    """Name -> page: report.html, and in a large run pages/*.html, one a block."""
+    sections = {block_anchor(it): block_section(it, report.marks) for it in data.blocks}
+    whole = sum(len(section.encode()) for section in sections.values())
+    if whole < PAGE_BYTES * 0.8:
+        page = _page(report, data, sections, {})
+        if len(page.encode()) <= PAGE_BYTES:
+            return {"report.html": page}
+    beside = {anchor: f"pages/{anchor}.html" for anchor in sections}
+    found = {"report.html": _page(report, data, {}, beside)}
+    for anchor, section in sections.items():
+        found[beside[anchor]] = _template("block.html").render(
+            report=report, section=section, title=anchor, **_assets()
+        )
+    return found
+
+
+def render(report: Report, data: PageData = NO_DATA) -> str:
+    """Every value is escaped; none is marked safe but what `element` made."""
+    return pages(report, data)["report.html"]
+
+
+def _page(
+    report: Report, data: PageData, sections: Mapping[str, Markup], beside: Mapping[str, str]
+) -> str:
+    where = {
+        cell_anchor(cell.cell.id): beside.get(block_anchor(block), "")
+        for block in data.blocks
+        for cell in block.cells
+    }
+    said = list(verdicts(report))
+    return _template("report.html").render(
+        report=report,
+        data=data,
+        tables=tables,
+        describe=describe,
+        verdicts=said,
+        forest=forest(report, data),
+        plots=list(pareto(report, data)),
+        budget=budget(report, data),
+        phases=PHASES,
+        sections=sections,
+        beside=beside,
+        where=where,
+        cell_anchor=cell_anchor,
+        strip=list(tables.provenance(report)),
+        **_assets(),
+    )
+
+
+@cache
+def _assets() -> dict[str, object]:
+    """The style and the script, and the policy that allows these two."""
+    files = {name: (TEMPLATES / name).read_text("utf-8") for name in ("report.css", "report.js")}
+    css, js = (f"\n{text}" for text in files.values())
+    policy = f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'"
+    # Ours, and read from beside this file: nothing of a run is in them.
+    return {"css": Markup(css), "js": Markup(js), "policy": policy}  # noqa: S704
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def render_tables(title: str, shown: Iterable[Table], plots: Iterable[Plot] = ()) -> str:
     """Tables, then plots, on a page of their own; escaped as `render` does."""
-    template = _environment().get_template("tables.html")
-    return template.render(title=title, shown=list(shown), plots=list(plots))
+    return _template("tables.html").render(
+        title=title, shown=list(shown), plots=list(plots), **_assets()
+    )
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
 
 
 def _environment() -> Environment:

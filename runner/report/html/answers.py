@@ -1,0 +1,207 @@
+"""An answer as its reader saw it, each citation in the colour of its verdict and leading to its
+lines; and what a judge took from it, marked where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from markupsafe import Markup, escape
+
+from runner.grounding.rendered import rendered
+from runner.records import Citation, FactVerdict
+from runner.report.grid import clean, lines_of
+from runner.report.html.drawings import cell_anchor
+from runner.report.html.elements import element, joined
+from runner.report.page_data import CellEvidence, CitedLines
+
+ANSWER_SHOWN = 24_000
+"""Characters of a step's answer."""
+LINE_SHOWN = 240
+"""Of a line of source."""
+SHORTEST_QUOTE = 12
+"""A shorter one stands in too many places to be marked in one."""
+MOST_QUOTES = 3_000
+FIRST_MARK = 0xE000
+_MARK = re.compile("([\ue000-\uf8ff])")
+MOST_MARKS = 400
+"""In one piece of text: a line of megabytes may repeat one path for ever."""
+
+
+def citation_anchor(cell_id: str, number: int) -> str:
+    return f"{cell_anchor(cell_id)}-cite-{number + 1}"
+
+
+def fact_anchor(cell_id: str, number: int) -> str:
+    return f"{cell_anchor(cell_id)}-fact-{number + 1}"
+
+
+def verdict_of(citation: Citation) -> str:
+    """Its class and its word: grounded, weak, unresolved or hallucinated."""
+    return "weak" if citation.weak and citation.status == "grounded" else citation.status
+
+
+class MarkedAnswer:
+    """What of a cell's answers leads somewhere, and which words a judge quoted.
+
+    Text is given in order: a quote may begin in one piece and end in another.
+    """
+
+    def __init__(self, cell: CellEvidence) -> None:
+        self._cell = cell
+        self._facts = facts_of(cell)[:MOST_QUOTES]
+        self._targets = dict(self._citations())
+        # The longest first: `app.py:12` is the beginning of `app.py:123`.
+        written = sorted(self._targets, key=len, reverse=True)
+        self._any = re.compile("|".join(map(re.escape, written)) or r"(?!)")
+        self._open: list[int] = []
+
+    def with_quotes(self, step: str, text: str) -> str:
+        """With a private character where a quote begins and ends: `lines_of` leaves none in a text,
+        so that no answer can hold one of its own."""
+        for number, fact in enumerate(self._facts):
+            words = fact.quote.split()
+            if fact.step == step and sum(map(len, words)) >= SHORTEST_QUOTE:
+                quote = r"[\s\ue000-\uf8ff]+".join(map(re.escape, words))
+                # A mark before a list's hyphen or a table's bar would make a paragraph of it.
+                found = re.search(quote, text)
+                if found:
+                    start = found.end() - len(found.group().lstrip("-*#>| \n"))
+                    end = found.start() + len(found.group().rstrip("| \n"))
+                    opens, closes = chr(FIRST_MARK + 2 * number), chr(FIRST_MARK + 2 * number + 1)
+                    text = text[:start] + opens + text[start:end] + closes + text[end:]
+        return text
+
+    def shown(self, text: str) -> Markup:
+        """The text escaped, with links."""
+        parts: list[Markup] = []
+        for piece in _MARK.split(text):
+            if _MARK.fullmatch(piece):
+                parts.append(self._turned(ord(piece) - FIRST_MARK))
+            elif piece and self._open:
+                verdict = self._facts[self._open[-1]].verdict
+                parts.append(element("span", self._cited(piece), class_=f"quote {verdict}"))
+            else:
+                parts.append(self._cited(piece))
+        return joined(*parts)
+
+    def _turned(self, mark: int) -> Markup:
+        number, ends = divmod(mark, 2)
+        if not ends:
+            self._open.append(number)
+            return Markup("")
+        if number in self._open:
+            self._open.remove(number)
+        fact = self._facts[number]
+        return element(
+            "a",
+            f"{fact.verdict} {number + 1}",
+            href=f"#{fact_anchor(self._cell.cell.id, number)}",
+            class_=f"ref {fact.verdict}",
+            title=clean(fact.says),
+        )
+
+    def _cited(self, text: str) -> Markup:
+        parts: list[Markup] = []
+        at = 0
+        for found in islice(self._any.finditer(text), MOST_MARKS):
+            href, class_, title = self._targets[found.group()]
+            link = element("a", found.group(), href=f"#{href}", class_=class_, title=title)
+            parts += [escape(text[at : found.start()]), link]
+            at = found.end()
+        return joined(*parts, text[at:])
+
+    def _citations(self) -> Iterator[tuple[str, tuple[str, str, str]]]:
+        for number, cited in enumerate(self._cell.cited):
+            written = lines_of(cited.citation.written, 500)
+            if written.strip():
+                verdict = verdict_of(cited.citation)
+                title = f"{verdict}: {clean(cited.citation.reason)}"
+                anchor = citation_anchor(self._cell.cell.id, number)
+                yield written, (anchor, f"cite {verdict}", title)
+
+
+def facts_of(cell: CellEvidence) -> tuple[FactVerdict, ...]:
+    card = cell.scorecard
+    return card.fairness.verdict.facts if card and card.fairness.verdict else ()
+
+
+def answers(cell: CellEvidence) -> Iterator[Markup]:
+    """Each step: what was asked, and what was said."""
+    marked = MarkedAnswer(cell)
+    for number, step in enumerate(cell.answer, 1):
+        said = marked.with_quotes(step.name, lines_of(step.text, ANSWER_SHOWN))
+        # The renderer takes text from `shown` alone, which escapes it.
+        body = Markup(rendered(said, lambda text: str(marked.shown(text))))  # noqa: S704
+        yield element(
+            "section",
+            element("p", f"Step {number}: {clean(step.name)}", class_="kicker"),
+            element("div", body, class_="answer")
+            if step.text.strip()
+            else element("p", "It said nothing.", class_="empty"),
+        )
+
+
+def citations(cell: CellEvidence) -> Iterator[Markup]:
+    """Each with its verdict, why, and the lines around it."""
+    for number, cited in enumerate(cell.cited):
+        yield _citation(cited, citation_anchor(cell.cell.id, number))
+
+
+def _citation(cited: CitedLines, anchor: str) -> Markup:
+    citation, verdict = cited.citation, verdict_of(cited.citation)
+    summary = element(
+        "summary",
+        element("code", clean(citation.written, 200), class_=f"cite {verdict}"),
+        " ",
+        element("span", verdict, class_=f"verdict {verdict}"),
+        " ",
+        element("span", clean(citation.reason, 300), class_="why"),
+    )
+    # The anchor is inside: a link to it opens what holds it, without a script.
+    return element("details", summary, element("div", _source(cited), id=anchor), class_="citation")
+
+
+def _source(cited: CitedLines) -> Markup:
+    citation, excerpt = cited.citation, cited.excerpt
+    if excerpt is None:
+        return element("p", "No such lines at this commit.", class_="empty")
+    start = citation.start or 0
+    end = citation.end or start
+    lines: list[str] = []
+    for line, text in enumerate(excerpt.lines, excerpt.first):
+        shown = f"{line:>5}  {lines_of(text, LINE_SHOWN)}"
+        lines += [element("mark", shown) if start <= line <= end else escape(shown), "\n"]
+    where = element("p", clean(citation.path, 300), class_="kicker")
+    code = element("code", *lines)
+    return joined(where, element("pre", code, class_="source", tabindex="0"))
+
+
+def facts(cell: CellEvidence) -> Markup | None:
+    """What the rubric asks for, whether it is said, and where."""
+    rows = []
+    for number, fact in enumerate(facts_of(cell)):
+        quote = element("q", clean(fact.quote, 400)) if fact.quote else None
+        why = element("span", clean(fact.reason, 300), class_="why") if fact.reason else None
+        rows.append(
+            element(
+                "li",
+                element("span", fact.verdict, class_=f"verdict {fact.verdict}"),
+                " ",
+                clean(fact.says, 400),
+                " ",
+                element("span", f"{fact.credit:+.2f}", class_="credit"),
+                *(joined(" ", part) for part in (quote, why) if part),
+                id=fact_anchor(cell.cell.id, number),
+            )
+        )
+    return element("ul", *rows, class_="facts-of") if rows else None
+
+
+def sizes(cell: CellEvidence, kinds: Sequence[str] = ("grounded", "weak")) -> str:
+    """`7 of 9 citations hold`."""
+    counted = [it.citation for it in cell.cited if it.citation.start is not None]
+    held = sum(verdict_of(it) in kinds for it in counted)
+    return f"{held} of {len(counted)} citations hold"

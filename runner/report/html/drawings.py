@@ -1,0 +1,333 @@
+"""Drawings of a report as SVG: places across are shares of the width, so that text keeps its size
+from a phone to a wide screen. No figure is drawn without its interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from runner.records import is_candidate
+from runner.report.grid import clean, score, signed
+from runner.report.html.elements import element, joined
+from runner.report.page_data import (
+    PHASES,
+    ArmSpread,
+    BlockEvidence,
+    PageData,
+    SpentSpread,
+    TimeSpan,
+)
+from runner.report.plot import Plot, Point, amount
+from runner.report.records import ArmReport, Delta, Report
+
+LANE = 46
+"""Pixels from one row to the next: a line of words, and what is drawn under it."""
+NARROWEST = 0.4
+"""Of a width of 100, what a span of a timeline has at least: a click has to find it."""
+MOST_SCENARIOS = 40
+"""Under each server; more are in the tables."""
+KINDS = ("shell", "server", "model", "back-off")
+
+
+def svg(height: float, name: str, marks: Sequence[str], *inside: object) -> Markup:
+    """`marks`: what a reader of a drawing that is shown elsewhere has to know stands in it."""
+    said = joined(
+        *(
+            element("text", mark, x="100%", y=height + 13, text_anchor="end", class_="mark")
+            for mark in [" · ".join(marks)]
+            if marks
+        )
+    )
+    tall = height + (18 if marks else 0)
+    return element(
+        "svg",
+        element("title", name),
+        *inside,
+        said,
+        class_="drawing",
+        width="100%",
+        height=f"{tall:g}",
+        role="group",
+        aria_label=name,
+    )
+
+
+def _text(x: float, y: float, words: object, **more: object) -> Markup:
+    return element("text", words, x=_at(x), y=f"{y:g}", **more)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    ends = {"x1": _at(x1), "x2": _at(x2), "y1": f"{y1:g}", "y2": f"{y2:g}"}
+    return element("line", class_=class_, **ends)
+
+
+def _rect(x: float, y: float, width: float, height: float, class_: str) -> Markup:
+    return element(
+        "rect", x=_at(x), y=f"{y:g}", width=_at(width), height=f"{height:g}", class_=class_
+    )
+
+
+def _at(share: float) -> str:
+    return f"{share:.2f}%"
+
+
+# --- differences from the shell -------------------------------------------------------------
+
+
+def forest(report: Report, data: PageData) -> Markup | None:
+    """A row a server with its interval and the noise floor; under it its scenarios, as points."""
+    known = [arm for arm in report.arms if arm.server != "shell" and arm.delta.value is not None]
+    servers = sorted(known, key=lambda arm: not is_candidate(arm.server))
+    if not servers:
+        return None
+    span = _reach(servers, data)
+    rows: list[Markup] = []
+    y = 4.0
+    for arm in servers:
+        rows.append(_server_row(arm, y, span))
+        y += LANE
+        gaps = [
+            (scenario, data.scenarios[arm.label, scenario])
+            for scenario in report.scenarios
+            if (arm.label, scenario) in data.scenarios
+        ]
+        for scenario, seen in gaps[:MOST_SCENARIOS] if len(gaps) > 1 else []:
+            rows.append(_scenario_row(scenario, seen, y, span))
+            y += 30
+        y += 8
+    axis = joined(*_axis(span, y))
+    what = "places found (F1)" if report.keyed else "fairness"
+    name = f"Difference from the shell in {what}: each server, and each scenario under it"
+    return svg(y + 22, name, report.marks, axis, *rows)
+
+
+def _reach(servers: Sequence[ArmReport], data: PageData) -> float:
+    ends = [0.05]
+    for arm in servers:
+        known = (arm.delta.value, arm.delta.low, arm.delta.high, arm.delta.noise_floor)
+        ends += [abs(end) for end in known if end is not None]
+        for (label, _), seen in data.scenarios.items():
+            ends += [abs(gap) for gap in seen if label == arm.label]
+    return math.ceil(max(ends) * 20) / 20
+
+
+def _place(value: float, span: float) -> float:
+    """From -span to span, with room for a label at both ends."""
+    return 50 + value / span * 46
+
+
+def _axis(span: float, y: float) -> Iterator[Markup]:
+    for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
+        x = _place(share * span, span)
+        yield _line(x, 0, x, y, "zero" if share == 0 else "grid")
+        yield _text(x, y + 15, signed(share * span), text_anchor="middle", class_="tick")
+
+
+def _server_row(arm: ArmReport, y: float, span: float) -> Markup:
+    delta, at = arm.delta, y + 29
+    value = delta.value or 0.0
+    drawn: list[Markup] = []
+    if delta.noise_floor is not None:
+        low, high = _place(-delta.noise_floor, span), _place(delta.noise_floor, span)
+        drawn.append(_rect(low, at - 9, high - low, 18, "noise"))
+    if delta.low is not None and delta.high is not None:
+        low, high = _place(delta.low, span), _place(delta.high, span)
+        drawn.append(_line(low, at, high, at, "reach"))
+        drawn += [_line(x, at - 6, x, at + 6, "reach") for x in (low, high)]
+    drawn.append(element("circle", cx=_at(_place(value, span)), cy=at, r=6, class_="point"))
+    says = _told(delta)
+    words = [
+        _text(0, y + 12, short(arm.label, 40), class_="name"),
+        _text(100, y + 12, says, text_anchor="end", class_="value"),
+    ]
+    return element("g", element("title", f"{clean(arm.label)}: {says}"), *words, *drawn)
+
+
+def short(text: str, most: int) -> str:
+    """One line of it, with a mark where it goes on: its row's title has it whole."""
+    line = clean(text, 2 * most)
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def _told(delta: Delta) -> str:
+    size = f"n = {delta.clusters}"
+    if delta.low is None or delta.high is None:
+        return f"{signed(delta.value)}, no interval, {size}"
+    return f"{signed(delta.value)} [{signed(delta.low)}, {signed(delta.high)}], {size}"
+
+
+def _scenario_row(scenario: str, seen: Sequence[float], y: float, span: float) -> Markup:
+    mean = sum(seen) / len(seen)
+    low, high = _place(min(seen), span), _place(max(seen), span)
+    trials = f" ({score(min(seen))} to {score(max(seen))}, {len(seen)} trials)"
+    told = f"{clean(scenario)}: {signed(mean)}{trials if len(seen) > 1 else ', one trial'}"
+    return element(
+        "g",
+        element("title", told),
+        _text(0, y + 10, short(scenario, 44), class_="small"),
+        _line(low, y + 20, high, y + 20, "range") if len(seen) > 1 else None,
+        element("circle", cx=_at(_place(mean, span)), cy=y + 20, r=3.5, class_="dot"),
+    )
+
+
+# --- quality against what it costs ----------------------------------------------------------
+
+AMOUNTS = {
+    "tokens": "new tokens a cell",
+    "seconds": "the agent's own seconds a cell",
+    "usd": "US dollars a cell",
+}
+
+
+def pareto(report: Report, data: PageData) -> Iterator[Plot]:
+    """Up is better, left is cheaper; whiskers both ways, where there are clusters enough."""
+    by_label = {spread.label: spread for spread in data.arms}
+    estimated = any(arm.costs.tokens_estimated for arm in report.arms)
+    for name, plain in AMOUNTS.items():
+        words = f"{plain}, estimated" if estimated and name != "seconds" else plain
+        points = []
+        for arm in report.arms:
+            quality = _quality(report, arm)
+            spread = by_label[arm.label].spent.get(name) if arm.label in by_label else None
+            if quality is not None and spread is not None:
+                points.append(_point(short(arm.label, 24), quality, spread))
+        if len(points) > 1 and any(point.x for point in points):
+            what = "F1" if report.keyed else "fairness"
+            yield Plot(
+                title=f"{what[:1].upper()}{what[1:]} against {words}",
+                x_label=words,
+                y_label=what,
+                points=tuple(points),
+                shares=False,
+            )
+
+
+def _quality(report: Report, arm: ArmReport) -> SpentSpread | None:
+    figure = arm.fairness.parts["llm_quality"] if report.keyed else arm.fairness.score
+    if figure.value is None:
+        return None
+    return SpentSpread(value=figure.value, low=figure.low, high=figure.high, seen=())
+
+
+def _point(label: str, quality: SpentSpread, spent: SpentSpread) -> Point:
+    return Point(
+        label=label,
+        x=spent.value,
+        x_low=spent.low,
+        x_high=spent.high,
+        y=quality.value,
+        low=quality.low,
+        high=quality.high,
+    )
+
+
+# --- where the tokens go --------------------------------------------------------------------
+
+
+def budget(report: Report, data: PageData) -> Markup | None:
+    """A bar an arm, of tokens by what they were of, and the interval of the whole.
+
+    An arm of too few clusters has no bar: a point for each cell stands in its place.
+    """
+    known = [(arm, arm.whole) for arm in data.arms if arm.whole and arm.phases]
+    most = max((_longest(whole) for _, whole in known), default=0.0)
+    if not most:
+        return None
+    rows = [_budget_row(*one, LANE * row + 2, most) for row, one in enumerate(known)]
+    name = "Tokens sent and written in a cell, by what they were of"
+    return svg(LANE * len(known) + 4, name, report.marks, *rows)
+
+
+def _longest(tokens: SpentSpread) -> float:
+    return max(tokens.value, tokens.high or 0.0, *tokens.seen)
+
+
+def _budget_row(spread: ArmSpread, tokens: SpentSpread, y: float, most: float) -> Markup:
+    at = y + 19
+    told = f"{tokens.value:,.0f} [no interval: too few]"
+    drawn: list[Markup] = []
+    if tokens.low is None or tokens.high is None:
+        for seen in tokens.seen:
+            drawn.append(element("circle", cx=_at(seen / most * 99), cy=at + 8, r=3, class_="dot"))
+    else:
+        told = f"{tokens.value:,.0f} [{tokens.low:,.0f}, {tokens.high:,.0f}]"
+        drawn += _stacked(spread, at, most)
+        low, high = (max(0.0, end) / most * 99 for end in (tokens.low, tokens.high))
+        drawn.append(_line(low, at + 8, high, at + 8, "reach"))
+        drawn += [_line(x, at + 2, x, at + 14, "reach") for x in (low, high)]
+    return element(
+        "g",
+        _text(0, y + 12, short(spread.label, 40), class_="name"),
+        _text(100, y + 12, told, text_anchor="end", class_="value"),
+        *drawn,
+    )
+
+
+def _stacked(spread: ArmSpread, y: float, most: float) -> Iterator[Markup]:
+    ends = [0.0]
+    for phase in PHASES:
+        ends.append(ends[-1] + spread.phases[phase])
+    for phase, (start, end) in zip(PHASES, pairwise(ends), strict=True):
+        if end > start:
+            told = f"{phase}: {end - start:,.0f}"
+            bar = _rect(start / most * 99, y, (end - start) / most * 99, 16, f"phase {phase}")
+            yield element("g", element("title", told), bar)
+
+
+# --- a block's seconds ----------------------------------------------------------------------
+
+
+def timeline(block: BlockEvidence, marks: Sequence[str]) -> Markup | None:
+    """A row an arm, all on one scale; each call leads to what it asked and got."""
+    told = [cell for cell in block.cells if cell.spans]
+    most = max((cell.seconds for cell in told), default=0.0)
+    if not most:
+        return None
+    rows = []
+    for row, cell in enumerate(told):
+        y = row * 38
+        spans = [
+            _span(cell.cell.id, span, y + 16, most, _failed(cell.calls, span))
+            for span in cell.spans
+        ]
+        seconds = f"{cell.seconds:,.1f} s, {len(cell.calls)} calls"
+        rows.append(_text(0, y + 11, short(cell.label, 40), class_="name"))
+        rows.append(_text(100, y + 11, seconds, text_anchor="end", class_="value"))
+        rows += spans
+    height = len(told) * 38 + 4
+    name = f"Seconds of each arm, up to {amount(most)}: calls, model and waits"
+    return svg(height, name, marks, *rows)
+
+
+def _failed(calls: Sequence[object], span: TimeSpan) -> bool:
+    result = getattr(calls[span.call], "result", None) if span.call is not None else None
+    return bool(result is not None and result.is_error)
+
+
+def _span(cell_id: str, span: TimeSpan, y: float, most: float, failed: bool) -> Markup:
+    x, width = span.start_sec / most * 100, max(NARROWEST, span.wall_sec / most * 100)
+    kind = f"span {span.kind.replace('-', '')}{' failed' if failed else ''}"
+    ended = ", an error" if failed else ""
+    told = f"{span.kind}, {span.wall_sec:.2f} s from {span.start_sec:.1f} s{ended}"
+    drawn = joined(
+        element("title", told),
+        _rect(min(x, 100 - width), y, width, 16, kind),
+        _text(min(x, 99), y + 13, "×", class_="cross") if failed else None,
+    )
+    if span.call is None:
+        return element("g", drawn)
+    link = f"#{call_anchor(cell_id, span.call)}"
+    return element("a", drawn, href=link, aria_label=f"call {span.call + 1}: {told}")
+
+
+def cell_anchor(cell_id: str) -> str:
+    """Stable: a cell's id digests what it is."""
+    return f"cell-{cell_id[:16]}"
+
+
+def call_anchor(cell_id: str, number: int) -> str:
+    return f"{cell_anchor(cell_id)}-call-{number + 1}"

@@ -1,0 +1,28 @@
+"""The one way that text becomes markup: whatever is not made here is escaped."""
+
+from __future__ import annotations
+
+from markupsafe import Markup, escape
+
+VOID = frozenset({"br", "circle", "input", "line", "path", "rect"})
+"""Drawn or written without anything inside."""
+
+
+def element(name: str, *inside: object, **attributes: object) -> Markup:
+    """`<name attributes>inside</name>`, every text in it escaped; an attribute of None is left out.
+
+    `class_` is class, and `_` in a name a hyphen: `text_anchor`.
+    """
+    words = [Markup("<{}").format(name)]
+    for key, value in attributes.items():
+        if value is not None:
+            words.append(Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value))
+    if name in VOID and not inside:
+        return Markup("").join([*words, Markup("/>")])
+    closing = Markup("</{}>").format(name)
+    return Markup("").join([*words, Markup(">"), joined(*inside), closing])
+
+
+def joined(*inside: object) -> Markup:
+    """One after another; None and False are nothing, so that a part may be absent."""
+    return Markup("").join(escape(one) for one in inside if one is not None and one is not False)
