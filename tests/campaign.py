@@ -531,7 +531,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--harms", type=int, default=DEFAULT_HARMS)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no run after them")
+    parser.add_argument("--minutes", type=float, default=22, help="harm nothing after them")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tally = campaign(
@@ -543,7 +543,10 @@ def main() -> int:
             most_sec=asked.minutes * 60,
         )
     print(tally)  # noqa: T201 - a command of its own
-    return 0 if tally.clean else 1
+    missing = asked.harms - sum(tally.harms.values())
+    if missing > 0:
+        _say(f"{missing} harms were not done: the machine is slow or busy, give it more --minutes")
+    return 0 if tally.clean and missing <= 0 else 1
 
 
 if __name__ == "__main__":

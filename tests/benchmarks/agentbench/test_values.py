@@ -304,7 +304,7 @@ def test_right_answers_in_words_that_it_had_not_seen_pass_and_their_exchanges_do
     ]
     passing = [one.id for one, text in made if is_right(one, text)]
     assert len(made) > 200
-    assert len(passing) <= 0.1 * len(made), passing
+    assert len(passing) <= 0.11 * len(made), passing
 
 
 @pytest.mark.parametrize(

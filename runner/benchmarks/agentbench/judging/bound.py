@@ -66,7 +66,7 @@ STEM_CHARS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Token:
+class _ClausePart:
     start: int
     kind: str
     """`word`, `weak`, `strong` or `value`."""
@@ -74,7 +74,7 @@ class _Token:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Group:
+class _ValueRow:
     """Values with nothing but commas between them: `9.96 nF, 683 Ω and 3 W`."""
 
     start: int
@@ -89,7 +89,7 @@ class Bound:
         self._groups = list(_groups(text, sorted(values, key=lambda one: (one.start, one.end))))
         self._starts = [group.start for group in self._groups]
 
-    def group(self, one: ValueMention) -> _Group:
+    def group(self, one: ValueMention) -> _ValueRow:
         return self._groups[bisect_right(self._starts, one.start) - 1]
 
     def words(self, one: ValueMention) -> Words:
@@ -111,8 +111,8 @@ class Bound:
         return found
 
     @cached_property
-    def _tokens(self) -> list[_Token]:
-        tokens = [_Token(start=group.start, kind="value") for group in self._groups]
+    def _tokens(self) -> list[_ClausePart]:
+        tokens = [_ClausePart(start=group.start, kind="value") for group in self._groups]
         for match in _TOKEN.finditer(self.text):
             at = bisect_right(self._starts, match.start()) - 1
             is_outside = at < 0 or match.start() >= self._groups[at].end
@@ -125,14 +125,14 @@ class Bound:
         return [token.start for token in self._tokens]
 
 
-def _token(match: re.Match[str]) -> _Token:
+def _token(match: re.Match[str]) -> _ClausePart:
     kind = str(match.lastgroup)
     if match[0].casefold() in _WEAK_WORDS:
         kind = "weak"
-    return _Token(start=match.start(), kind=kind, word=match[0])
+    return _ClausePart(start=match.start(), kind=kind, word=match[0])
 
 
-def _groups(text: str, values: Sequence[ValueMention]) -> Iterator[_Group]:
+def _groups(text: str, values: Sequence[ValueMention]) -> Iterator[_ValueRow]:
     start = end = -1
     for one in values:
         between = text[end : one.start]
@@ -140,16 +140,16 @@ def _groups(text: str, values: Sequence[ValueMention]) -> Iterator[_Group]:
             end = max(end, one.end)
             continue
         if start >= 0:
-            yield _Group(start=start, end=end)
+            yield _ValueRow(start=start, end=end)
         start, end = one.start, one.end
     if start >= 0:
-        yield _Group(start=start, end=end)
+        yield _ValueRow(start=start, end=end)
 
 
 _JOINED = re.compile(r"[\s,;·×*/&()\[\]|-]*(?:(?:and|or|then)\b(?:\s(?:on|in|at)\b)?)?[\s(\[]*")
 
 
-def _weights(tokens: Sequence[_Token], left: dict[str, float]) -> Iterator[tuple[str, float]]:
+def _weights(tokens: Sequence[_ClausePart], left: dict[str, float]) -> Iterator[tuple[str, float]]:
     """Words on one side of a value, the nearest first."""
     ends = [token.kind for token in tokens if token.kind != "word"]
     weight = UNDIVIDED if ends[:1] == ["value"] else 1.0

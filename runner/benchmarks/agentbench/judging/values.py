@@ -302,7 +302,13 @@ class _AnswerComparison:
     @cached_property
     def _own_places(self) -> list[ValueMention | None]:
         """Of each value, in the reference answer."""
-        return list(_places(self.query.values, self.reference))
+        found = zip(self.wanted, _places(self.query.values, self.reference), strict=True)
+        return [place and self._with_its_unit(sought, place) for sought, place in found]
+
+    def _with_its_unit(self, sought: SoughtValue, place: ValueMention) -> ValueMention:
+        """As the answer's are: a unit is no word beside a figure."""
+        mentions = sought.mentions(self.reference)
+        return next((one for one in mentions if one.start == place.start), place)
 
     # --- turned
 
