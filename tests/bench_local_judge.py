@@ -24,7 +24,7 @@ from runner.agents.models import weights_server
 from runner.agents.models.model_settings import LocalSettings, ModelSettings
 from runner.agents.models.weights_server import locate_weights
 from runner.catalog.catalog import LoadedScenario
-from runner.records import AnswerStep, Fact, MustCite, RubricStep, TurnedPair, digest_of
+from runner.records import AnswerStep, ContrastPair, Fact, MustCite, RubricStep, digest_of
 from runner.scoring.judges.checklist.parsed_answer import ParsedAnswer, facts_of
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.local_judge import LocalJudge
@@ -33,7 +33,7 @@ from runner.scoring.steps import answer_steps, must_find
 from tests.bench_judge import DEVELOPMENT, catalog
 
 FITTED, REPORTED = 16, 24
-"""Turned pairs of each half: each gives three rows."""
+"""Contrast pairs of each half: each gives three rows."""
 NOT_OF_THE_FACT = frozenset({("fastify-request-hooks", 7), ("flask-error-handling", 68)})
 """Pairs that turn something beside the fact whose words they change: read by hand."""
 COMMON = frozenset("the a an of to in is are it its and or that this with for by on as at".split())
@@ -70,7 +70,7 @@ def _passage(nearest: Nearest, fact: Fact) -> str:
 
 
 def rows(half: frozenset[str], most: int) -> list[Row]:
-    """Three for each turned pair drawn, of all scenarios of the half alike."""
+    """Three for each contrast pair drawn, of all scenarios of the half alike."""
     drawn: list[list[Row]] = []
     for name in sorted(half):
         drawn += islice(_of_scenario(catalog().scenarios[name]), -(-most // len(half)))
@@ -89,7 +89,9 @@ def _of_scenario(loaded: LoadedScenario) -> Iterator[list[Row]]:
         loaded.rubric.steps, answers, must_find(loaded.scenario), strict=True
     ):
         steps[rubric.name] = _Step(rubric=rubric, answer=answer, places=places)
-    for number, pair in sorted(enumerate(loaded.turned), key=lambda item: digest_of(item[1].wrong)):
+    for number, pair in sorted(
+        enumerate(loaded.contrast_pairs), key=lambda item: digest_of(item[1].wrong)
+    ):
         if (loaded.scenario.id, number) not in NOT_OF_THE_FACT:
             step = steps[pair.step]
             others = [other for other in steps.values() if other is not step]
@@ -97,7 +99,7 @@ def _of_scenario(loaded: LoadedScenario) -> Iterator[list[Row]]:
 
 
 def _of_pair(
-    scenario: str, pair: TurnedPair, step: _Step, others: Sequence[_Step]
+    scenario: str, pair: ContrastPair, step: _Step, others: Sequence[_Step]
 ) -> Iterator[list[Row]]:
     """Of the first fact that the turned words are of."""
     about = [fact for fact in facts_of(step.rubric).values() if _is_about(pair, fact)]
@@ -117,7 +119,7 @@ def _of_pair(
             return
 
 
-def _is_about(pair: TurnedPair, fact: Fact) -> bool:
+def _is_about(pair: ContrastPair, fact: Fact) -> bool:
     """Are most of the words that were changed the fact's own?"""
     right, wrong = _words(pair.right), _words(pair.wrong)
     gone = set()
@@ -144,7 +146,9 @@ def main() -> None:
     parser.add_argument("--replies", type=Path, help="a folder that keeps what was read")
     asked = parser.parse_args()
     judge = _judge(asked.weights, asked.threads, asked.replies)
-    others = frozenset(name for name, loaded in catalog().scenarios.items() if loaded.turned)
+    others = frozenset(
+        name for name, loaded in catalog().scenarios.items() if loaded.contrast_pairs
+    )
     fitted = _read(judge, rows(DEVELOPMENT, FITTED))
     reported = _read(judge, rows(others - DEVELOPMENT, REPORTED))
     for line in figures(fitted, reported):

@@ -45,27 +45,30 @@ from tests.checkout import Checkout, make
 from tests.helpers import PATIENCE_SEC
 from tests.sandbox.cut_engine import CutEngine, cut_engine
 
-TRIALS = 2
-JOBS = 2
+DEFAULT_HARMS = 200
+TRIALS = 10
+"""Of a run: a killed server is a measurement, so that no run can have more of them."""
+JOBS = 4
 PAUSE_SEC = (0.0, 1.0)
 """Between two tries to do some harm. Many find nothing of their kind."""
-MOST_HARMS = 12
+MOST_HARMS_PER_TRIAL = 5
 """Of one run, and of its judging: under fire for ever neither would come to its end."""
 SHARES = {
-    "container": 0.22,
-    "server": 0.22,
-    "provider": 0.13,
+    "container": 0.24,
+    "server": 0.24,
+    "provider": 0.14,
     "connections": 0.1,
     "runner": 0.1,
-    "builder": 0.08,
+    "builder": 0.03,
     "disk": 0.08,
     "judge": 0.07,
 }
 """Of the harms: what is done, and how much of it."""
 PATIENT_SEC = {"container": 6, "server": 12, "builder": 2, "provider": 2}
 """How long something of the kind is looked for."""
-MOST_OF_A_KIND = {"runner": 2, "connections": 2, "disk": 2, "provider": 3, "judge": 2}
-"""In one run. They can be done at any time, and would leave no cell that could be killed."""
+MOST_OF_A_KIND = {"runner": 0.5, "connections": 0.5, "disk": 0.5, "provider": 1.0, "judge": 0.5}
+"""In one run, for each trial. They can be done at any time, and would leave no cell that could be
+killed."""
 WHILE_JUDGING = ("judge", "provider", "disk")
 RUNNERS_PER_RUN = 60
 """A run that is not whole after so many has stopped getting on."""
@@ -73,7 +76,6 @@ SLACK_SEC = 2.0
 """Between a harm and an attempt that begins after it: a connection may lie cut in a pool."""
 FULL_SEC = (0.3, 2.0)
 """How long the disk takes nothing."""
-PLANNED = 2 * TRIALS
 OF_THE_AGENT = re.compile(r"the shell was killed|no shell can be started|gave no answer in")
 """What an agent is told of its own doing, in a tool's result: here it has done nothing."""
 OF_A_SERVER = {"server_crashed", "server_not_ready"}
@@ -149,6 +151,7 @@ class Campaign:
     provider: Provider
     dice: random.Random
     log: Callable[[str], None]
+    trials: int = TRIALS
     tally: Tally = field(default_factory=Tally)
     runners: set[int] = field(default_factory=set)
     """Process numbers of every runner so far."""
@@ -193,8 +196,8 @@ class Campaign:
         return here or labels.get("fairtrial.run", "").startswith(str(self.checkout.root))
 
     def _remove_preparation(self) -> None:
-        """Every third time or so, so that builders are at work and can be harmed."""
-        if self.dice.random() < 0.3 or set(+self.wanted) == {"builder"}:
+        """So that builders are at work and can be harmed."""
+        if self.wanted["builder"] > 0:
             for volume in self.checkout.volumes():
                 with suppress(docker.errors.APIError):
                     self.engine.api.remove_volume(volume, force=True)
@@ -223,11 +226,19 @@ class RunUnderFire:
 
     def _run_words(self) -> tuple[str, ...]:
         asked = ("run", "--run", self.name, "--scenario", "small", "--ungated", "--server", "good")
-        return (*asked, "--model", MODEL, "--trials", str(TRIALS), "--jobs", str(JOBS))
+        return (
+            *asked,
+            "--model",
+            MODEL,
+            "--trials",
+            str(self.campaign.trials),
+            "--jobs",
+            str(JOBS),
+        )
 
     def _until_done(self, words: Sequence[str], harms: Collection[str]) -> None:
         """The same command again and again, under fire, until it ends well."""
-        self.most_harms = len(self.harms) + MOST_HARMS
+        self.most_harms = len(self.harms) + MOST_HARMS_PER_TRIAL * self.campaign.trials
         for _ in range(RUNNERS_PER_RUN):
             began = time.time()
             exit_code, errors = self._one_process(words, harms)
@@ -273,8 +284,9 @@ class RunUnderFire:
             return
         if len(self.harms) >= self.most_harms:
             return
+        trials = self.campaign.trials
         name = self.campaign.drawn(
-            [one for one in among if self.done[one] < MOST_OF_A_KIND.get(one, MOST_HARMS)]
+            [one for one in among if self.done[one] < MOST_OF_A_KIND.get(one, 10) * trials]
         )
         doing: dict[str, Callable[[subprocess.Popen[bytes]], Harm | None]] = {
             "runner": self._harm_runner,
@@ -397,8 +409,9 @@ class RunUnderFire:
             explained.add(130)
             # Before it could ask for the signal: the system's own answer to it.
             explained |= {-signal.SIGTERM, -signal.SIGHUP}
-        if exit_code == 0 and len(self.measured) != PLANNED:
-            self._misblamed(f"exit 0 with {len(self.measured)} of {PLANNED} cells measured")
+        planned = 2 * self.campaign.trials
+        if exit_code == 0 and len(self.measured) != planned:
+            self._misblamed(f"exit 0 with {len(self.measured)} of {planned} cells measured")
         if exit_code not in explained:
             self._misblamed(f"exit {exit_code} after {sorted(kinds)}: {errors[-800:]}{self._log()}")
 
@@ -481,6 +494,7 @@ def campaign(
     harms: int,
     seed: int,
     log: Callable[[str], None],
+    trials: int = TRIALS,
     most_sec: float = 86_400,
 ) -> Tally:
     """In a checkout of its own under `folder`; nothing of it is left on the engine."""
@@ -493,6 +507,7 @@ def campaign(
             provider=answering,
             dice=random.Random(seed),
             log=log,
+            trials=trials,
         )
         try:
             under_fire.run_until(harms, most_sec=most_sec)
@@ -514,7 +529,7 @@ def _say(line: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--harms", type=int, default=200)
+    parser.add_argument("--harms", type=int, default=DEFAULT_HARMS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=24 * 60, help="begin no run after them")
     asked = parser.parse_args()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # compile all that it imports: half of its seconds. Workers get it from here, too.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".fairtrial" / "pycache"))
+
+# As the command does for itself.
+gc.set_threshold(100_000, 20, 20)
 
 LONGEST = (
     *("real_agents/test_codex", "real_agents/test_opencode"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,15 @@ import pytest
 from runner.records import CellResult, Outcome, OutcomeKind
 from runner.records.run_store import write_record
 from runner.sandbox.engine import Engine
-from tests.campaign import Campaign, Harm, Life, RunUnderFire, campaign
+from tests.campaign import (
+    DEFAULT_HARMS,
+    SHARES,
+    Campaign,
+    Harm,
+    Life,
+    RunUnderFire,
+    campaign,
+)
 from tests.campaign_provider import Provider
 from tests.checkout import Checkout
 from tests.helpers import NO_TIME, cell
@@ -29,10 +38,17 @@ def test_random_harm_loses_nothing_repeats_nothing_and_blames_nobody_wrongly(
     engine: Engine, base_image: str, tmp_path: Path
 ) -> None:
     assert base_image
-    tally = campaign(tmp_path, engine, harms=HARMS, seed=7, log=print)
+    tally = campaign(tmp_path, engine, harms=HARMS, seed=7, log=print, trials=2)
     assert all(tally.harms[name] for name in ("container", "server", "provider", "disk", "judge"))
     assert tally.outcomes["answered"]
     assert tally.clean, str(tally)
+
+
+def test_what_the_recipe_asks_for_has_enough_of_each_kind() -> None:
+    wanted = {name: ceil(share * DEFAULT_HARMS) for name, share in SHARES.items()}
+    assert sum(wanted.values()) >= 200
+    assert min(wanted["container"], wanted["server"]) >= 40
+    assert min(wanted["judge"], wanted["provider"], wanted["disk"]) >= 10
 
 
 # --- that it sees what it is there for ----------------------------------------------------------

@@ -38,7 +38,7 @@ steps:
   - name: two
     criteria: {map_quality: {weight: 1.0, question: "?", facts: [{says: x, terms: [[x]]}]}}
 """
-TURNED = """\
+CONTRAST_PAIRS = """\
 pairs:
   - {step: one, kind: order, right: answer 1, wrong: 1 answer, why: "a.py:1 answers first"}
 """
@@ -124,11 +124,11 @@ def test_a_name_in_the_testbed_and_outside_it_is_a_problem(root: Path) -> None:
     assert "images/servers/testbed/helper: a server outside" in said(load_catalog(root))
 
 
-def test_pairs_turned_round_are_read_where_there_are_some(root: Path) -> None:
-    (scenario(root, "another") / "turned.yaml").write_text(TURNED)
+def test_contrast_pairs_are_read_where_there_are_some(root: Path) -> None:
+    (scenario(root, "another") / "turned.yaml").write_text(CONTRAST_PAIRS)
     catalog = load_catalog(root)
-    assert [pair.wrong for pair in catalog.scenarios["another"].turned] == ["1 answer"]
-    assert catalog.scenarios["good"].turned == ()
+    assert [pair.wrong for pair in catalog.scenarios["another"].contrast_pairs] == ["1 answer"]
+    assert catalog.scenarios["good"].contrast_pairs == ()
 
 
 # --- every problem at once ------------------------------------------------------------------
@@ -191,15 +191,17 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
         "reference/3.md: nothing reads this file",
     ),
     "no reference": (lambda f: shutil.rmtree(f / "reference"), "reference/1.md: cannot be read"),
-    "turned pair of no step": (
-        lambda f: (f / "turned.yaml").write_text(TURNED.replace("step: one", "step: four")),
+    "contrast pair of no step": (
+        lambda f: (f / "turned.yaml").write_text(CONTRAST_PAIRS.replace("step: one", "step: four")),
         "turned.yaml pairs[0].step: is 'four'; the scenario's steps are ['one', 'two']",
     ),
-    "turned pair of no kind": (
-        lambda f: (f / "turned.yaml").write_text(TURNED.replace("kind: order", "kind: mood")),
+    "contrast pair of no kind": (
+        lambda f: (f / "turned.yaml").write_text(
+            CONTRAST_PAIRS.replace("kind: order", "kind: mood")
+        ),
         "turned.yaml pairs[0].kind: Input should be 'roles', 'order'",
     ),
-    "no turned pairs": (
+    "no contrast pairs": (
         lambda f: (f / "turned.yaml").write_text("pairs: []"),
         "turned.yaml pairs:",
     ),
@@ -356,6 +358,19 @@ def test_importing_it_loads_no_engine_and_no_arithmetic(module: str) -> None:
     slow = {"docker", "git", "mcp", "mcp_types", "numpy", "requests", "scipy"}
     loaded = set(done.stdout.split())
     assert f"runner.{module}" in loaded and not loaded & slow
+
+
+@pytest.mark.parametrize(("url", "loaded"), [("unix:///nowhere", False), ("ssh://nowhere", True)])
+def test_what_speaks_ssh_is_loaded_for_an_engine_behind_ssh_alone(url: str, loaded: bool) -> None:
+    code = (
+        "import contextlib, sys; from runner.sandbox.engine import connect\n"
+        "from runner.support.errors import EngineError\n"
+        f"with contextlib.suppress(EngineError): connect({url!r})\n"
+        "print('paramiko' in sys.modules)"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == f"{loaded}\n", done.stderr
 
 
 # --- YAML -----------------------------------------------------------------------------------

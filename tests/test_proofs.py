@@ -10,7 +10,7 @@ from runner.gate import scenario_checks
 from runner.gate.adversarial_answers import cheats
 from runner.gate.perturbations import moved, thinned
 from runner.gate.scenario_checks import prove
-from runner.records import Rubric, Scenario, TurnedPair
+from runner.records import ContrastPair, Rubric, Scenario
 from runner.scoring.judges.checklist.checklist import Checklist
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, TREE, UNCITED
 
@@ -20,7 +20,7 @@ class Loaded:
     scenario: Scenario = SCENARIO
     rubric: Rubric = RUBRIC
     reference: tuple[str, ...] = GOOD
-    turned: tuple[TurnedPair, ...] = ()
+    contrast_pairs: tuple[ContrastPair, ...] = ()
     suite: str = "core"
 
 
@@ -52,15 +52,15 @@ def test_a_reference_that_lacks_a_step_is_refused() -> None:
     ]
 
 
-def turned(right: str, wrong: str) -> TurnedPair:
-    return TurnedPair(step="trace", kind="roles", right=right, wrong=wrong, why="queue.py:1")
+def contrast_pair(right: str, wrong: str) -> ContrastPair:
+    return ContrastPair(step="trace", kind="roles", right=right, wrong=wrong, why="queue.py:1")
 
 
 def test_a_pair_is_made_from_text_that_stands_once_in_the_reference() -> None:
     word = next(word for word in GOOD[0].split() if GOOD[0].count(word) == 1)
-    pair = turned(word, "something else")
-    assert problems(Loaded(turned=(pair,))) == []
-    assert problems(Loaded(turned=(turned("nowhere said", "x"), pair, pair))) == [
+    pair = contrast_pair(word, "something else")
+    assert problems(Loaded(contrast_pairs=(pair,))) == []
+    assert problems(Loaded(contrast_pairs=(contrast_pair("nowhere said", "x"), pair, pair))) == [
         "shop-queue/turned.yaml pairs[0]: `right` stands 0 times in the reference answer of trace, "
         "not once: 'nowhere said'",
         "shop-queue/turned.yaml pairs[2]: an earlier pair is the same; it would count twice",
@@ -68,7 +68,7 @@ def test_a_pair_is_made_from_text_that_stands_once_in_the_reference() -> None:
 
 
 def test_a_pair_that_could_be_made_in_two_places_is_refused() -> None:
-    [problem] = problems(Loaded(turned=(turned("e", "a"),)))
+    [problem] = problems(Loaded(contrast_pairs=(contrast_pair("e", "a"),)))
     assert f"stands {GOOD[0].count('e')} times" in problem
 
 
@@ -80,7 +80,7 @@ def test_a_held_out_scenario_with_few_pairs_is_no_examination() -> None:
 
 def test_a_pair_that_says_the_same_twice_is_no_pair() -> None:
     with pytest.raises(ValueError, match="says the same"):
-        turned("the loop reads a job", "the loop  reads a job")
+        contrast_pair("the loop reads a job", "the loop  reads a job")
 
 
 def test_a_rubric_with_other_steps_is_refused() -> None:

@@ -33,6 +33,8 @@ from runner.catalog.exact_questions import (
     scenario_of,
 )
 from runner.records import (
+    ContrastPair,
+    ContrastPairs,
     ExactQuestion,
     ExactQuestions,
     Record,
@@ -41,8 +43,6 @@ from runner.records import (
     Scenario,
     ServerSpec,
     Sha256,
-    TurnedPair,
-    TurnedPairs,
     digest_of,
     parse_yaml,
     read_text,
@@ -62,7 +62,7 @@ APART = frozenset({HELD_OUT, IMPORTED_SCENARIOS, EXACT})
 """Suites that no run takes unasked."""
 TESTBED = "testbed"
 """images/servers/testbed/: MCP-AgentBench's servers, which no scenario is measured with."""
-TURNED_FILE = "turned.yaml"
+CONTRAST_FILE = "turned.yaml"
 MAX_FILE_BYTES = 512 * 1024
 """PyYAML reads about 100 KB/s; a file beyond this is not one somebody wrote."""
 _ONLY_SHOWN = frozenset({"title", "homepage", "licence", "notes", "substitutes"})
@@ -79,8 +79,8 @@ class LoadedScenario:
     rubric: Rubric
     reference: tuple[str, ...]
     """The reference answer: one text a step."""
-    turned: tuple[TurnedPair, ...] = ()
-    """The reference with one fact turned round, for the gate to ask a judge about."""
+    contrast_pairs: tuple[ContrastPair, ...] = ()
+    """The reference with one fact made false, for the gate to ask a judge about."""
     suite: str
     folder: Path
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -442,10 +442,10 @@ def _read_scenario(folder: Path) -> LoadedScenario:
     scenario = _record(folder / "scenario.yaml", Scenario, problems, texts)
     rubric = _record(folder / "rubric.yaml", Rubric, problems, texts)
     reference: tuple[str, ...] = ()
-    turned = _read_turned(folder / TURNED_FILE, problems, texts)
+    contrast_pairs = _read_contrast_pairs(folder / CONTRAST_FILE, problems, texts)
     if scenario:
         problems += _scenario_problems(folder, scenario)
-        problems += _turned_problems(folder, scenario, turned)
+        problems += _contrast_problems(folder, scenario, contrast_pairs)
         with _collected(problems):
             reference = _read_reference(folder / "reference", scenario, texts)
     if scenario and rubric:
@@ -456,7 +456,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
         scenario=scenario,
         rubric=rubric,
         reference=reference,
-        turned=turned,
+        contrast_pairs=contrast_pairs,
         suite=suite,
         folder=folder,
         digests=_digests(texts),
@@ -464,7 +464,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
 
 
 def _scenario_files(suite: str) -> frozenset[str]:
-    files = frozenset({"scenario.yaml", "rubric.yaml", "reference", TURNED_FILE})
+    files = frozenset({"scenario.yaml", "rubric.yaml", "reference", CONTRAST_FILE})
     # Anywhere else grades would look as if somebody went by them.
     if suite == HELD_OUT:
         files |= {"transcripts", "gold_scores.json"}
@@ -506,25 +506,25 @@ def _without_facts(step: RubricStep) -> list[str]:
     return [name for name, criterion in step.criteria.items() if not criterion.facts]
 
 
-def _read_turned(path: Path, problems: list[Problem], texts: FileTexts) -> tuple[TurnedPair, ...]:
+def _read_contrast_pairs(
+    path: Path, problems: list[Problem], texts: FileTexts
+) -> tuple[ContrastPair, ...]:
     """None where there is no such file: a scenario can be measured with before it has pairs."""
     if not path.exists():
         return ()
-    turned = _record(path, TurnedPairs, problems, texts)
-    if turned is None:
-        return ()
-    return turned.pairs
+    read = _record(path, ContrastPairs, problems, texts)
+    return () if read is None else read.pairs
 
 
-def _turned_problems(
-    folder: Path, scenario: Scenario, turned: Sequence[TurnedPair]
+def _contrast_problems(
+    folder: Path, scenario: Scenario, contrast_pairs: Sequence[ContrastPair]
 ) -> Iterator[Problem]:
     names = [step.name for step in scenario.steps]
-    for index, pair in enumerate(turned):
+    for index, pair in enumerate(contrast_pairs):
         if pair.step not in names:
             message = f"is {pair.step!r}; the scenario's steps are {names}"
             yield Problem(
-                where=f"{_where(folder / TURNED_FILE)} pairs[{index}].step", message=message
+                where=f"{_where(folder / CONTRAST_FILE)} pairs[{index}].step", message=message
             )
 
 

@@ -137,8 +137,10 @@ class Checkout:
         asked = [it for it, folder in scenarios.folders.items() if folder.parent.name == EXACT]
         return [it for it in asked if scenarios[it].scenario.repository.label == label]
 
-    def choose_servers(self, names: Sequence[str]) -> list[str]:
+    def choose_servers(self, names: Sequence[str], to_come: Collection[str] = ()) -> list[str]:
         """Arms by their names, checked; if none is asked for, every server, or the project's own.
+
+        `to_come`: servers that there are not yet, and may be asked for all the same.
 
         `shell` always comes first. A server asked for again is its twin, `NAME+20` the liar whose
         results have every line number moved, and `none` has no tool at all. Raises FairtrialError
@@ -150,12 +152,15 @@ class Checkout:
             if name == NO_TOOLS_ARM and name not in chosen:
                 chosen.append(name)
             elif name not in (SHELL, NO_TOOLS_ARM):
-                chosen.append(next_twin(self._arm(name), chosen).name)
+                chosen.append(next_twin(self._arm(name, to_come), chosen).name)
         return chosen
 
-    def _arm(self, name: str) -> ArmServer:
-        server, altered = split_arm(name, {*self.catalog.servers, *self.catalog.testbed})
-        return ArmServer.of(self.server(server).spec.name + altered)
+    def _arm(self, name: str, to_come: Collection[str]) -> ArmServer:
+        known = {*self.catalog.servers, *self.catalog.testbed, *to_come}
+        server, altered = split_arm(name, known)
+        if server not in to_come:
+            server = self.server(server).spec.name
+        return ArmServer.of(server + altered)
 
     def _own(self, folders: Mapping[str, Path], names: Sequence[str]) -> Sequence[str]:
         """The project's among them; all, if it has none."""

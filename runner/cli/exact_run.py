@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from runner.cli import output, shapes
-from runner.cli.options import Words, said
+from runner.cli.options import RunSpending, Words, said
 
 OF_A_REPOSITORY = 60
 """Questions that are made of one."""
@@ -29,6 +30,19 @@ class ExactChoice(Words):
     dirty: bool = said("--dirty", "take --repo's files as they are")
 
 
+class QuestionWords(Protocol):
+    """What of a run's words is read here."""
+
+    @property
+    def exact(self) -> ExactChoice: ...
+    @property
+    def scenarios(self) -> tuple[str, ...]: ...
+    @property
+    def servers(self) -> tuple[str, ...]: ...
+    @property
+    def spending(self) -> RunSpending: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class AskedQuestions:
     """What a run asks."""
@@ -36,6 +50,10 @@ class AskedQuestions:
     checkout: shapes.Checkout
     """With the questions in it."""
     names: tuple[str, ...]
+    servers: tuple[str, ...]
+    """Arms, by names that the catalog knows."""
+    to_come: frozenset[str] = frozenset()
+    """Those among them that nothing is installed of: a dry run counts them in."""
     runs: Path | None = None
     """Where the run goes, if that is not the project's."""
 
@@ -52,14 +70,23 @@ def judged_by_keys(
     return replace(judge, judging=Judging(judges=(EXACT,)))
 
 
-def questions_for(
-    choice: ExactChoice, scenarios: Sequence[str], checkout: shapes.Checkout
-) -> AskedQuestions:
+def asked_by(request: QuestionWords, checkout: shapes.Checkout) -> AskedQuestions:
     """Raises FairtrialError if there is no such question, or none can be made."""
-    if choice.repo:
-        return _made(choice, checkout)
-    names = checkout.choose_questions(scenarios)
-    return AskedQuestions(checkout=checkout, names=_drawn(names, choice.questions))
+    if request.exact.repo:
+        return _made(request, checkout)
+    names = _drawn(checkout.choose_questions(request.scenarios), request.exact.questions)
+    return AskedQuestions(checkout=checkout, names=names, servers=request.servers)
+
+
+def require_defined(servers: Sequence[str]) -> None:
+    """Raises FairtrialError for a package: it is defined for one repository."""
+    from runner.authoring.onboarding.packages_asked import packages_in
+    from runner.support.errors import FairtrialError
+
+    for package in packages_in(servers):
+        hint = "with --exact --repo PATH it is defined for that repository; for others, "
+        hint += f"`fairtrial try {package} --save` keeps what it finds in a project"
+        raise FairtrialError("a package is no server yet", where=package, hint=hint)
 
 
 def _drawn(names: Sequence[str], count: int | None) -> tuple[str, ...]:
@@ -74,11 +101,11 @@ def _drawn(names: Sequence[str], count: int | None) -> tuple[str, ...]:
     return tuple(name for name in names if name in drawn)
 
 
-def _made(choice: ExactChoice, checkout: shapes.Checkout) -> AskedQuestions:
+def _made(request: QuestionWords, checkout: shapes.Checkout) -> AskedQuestions:
     from runner.authoring.exact.own_questions import OwnQuestions, make_questions
-    from runner.authoring.onboarding.starting import begin
-    from runner.records import digest_of
+    from runner.authoring.onboarding.packages_asked import packages_in
 
+    choice, packages = request.exact, packages_in(request.servers)
     asked = OwnQuestions(
         repo=choice.repo,
         count=choice.questions or OF_A_REPOSITORY,
@@ -87,10 +114,47 @@ def _made(choice: ExactChoice, checkout: shapes.Checkout) -> AskedQuestions:
         label=choice.label,
     )
     project, runs = checkout.project, None
-    if project is None:
-        # What ships stays what ships: a folder of ours holds the questions and the run.
-        project = checkout.state / "exact" / digest_of(vars(asked))[:12]
+    if project is None or packages:
+        project = _folder_of_ours(asked, packages, request.servers, checkout)
         runs = project / "runs"
-        begin(project)
+        output.tell(f"a folder of ours holds it all: `fairtrial --root {project} …` works on it")
     names = make_questions(asked, project, checkout.state, checkout.environ, output.tell)
-    return AskedQuestions(checkout=checkout.over(project), names=tuple(names), runs=runs)
+    found = AskedQuestions(
+        checkout=checkout.over(project), names=tuple(names), servers=request.servers, runs=runs
+    )
+    return _with_servers(found, packages, project, dry=request.spending.dry_run)
+
+
+def _folder_of_ours(
+    asked: shapes.OwnQuestions,
+    packages: Sequence[str],
+    servers: Sequence[str],
+    checkout: shapes.Checkout,
+) -> Path:
+    """With the questions and the run: what ships stays what ships, and a project what it was."""
+    from runner.authoring.onboarding.saving import copy_servers
+    from runner.authoring.onboarding.starting import begin
+    from runner.records import digest_of
+
+    project = checkout.state / "exact" / digest_of([vars(asked), *packages])[:12]
+    begin(project, anew=("scenarios", "locks"))
+    copy_servers(checkout, servers, project)
+    return project
+
+
+def _with_servers(
+    found: AskedQuestions, packages: Sequence[str], project: Path, *, dry: bool
+) -> AskedQuestions:
+    """With each package defined for these questions' repository; in a dry run, as if it were."""
+    from runner.authoring.onboarding import packages_asked
+
+    if not packages:
+        return found
+    checkout = found.checkout
+    if dry:
+        named = packages_asked.names_to_come(packages, checkout)
+        arms = packages_asked.arms_by_name(found.servers, named)
+        return replace(found, servers=arms, to_come=frozenset(named.values()))
+    named = packages_asked.define_all(packages, checkout, project, found.names[0], output.choose)
+    arms = packages_asked.arms_by_name(found.servers, named)
+    return replace(found, servers=arms, checkout=checkout.over(project))

@@ -5,6 +5,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from runner.agents.models.model_settings import ModelSettings, WeightsFile
     from runner.agents.spending import JudgeBudget, Spending
+    from runner.authoring.exact.own_questions import OwnQuestions
     from runner.authoring.onboarding.onboarding_state import OnboardedServer
     from runner.benchmarks.agentbench.proof.proving import QueryProof
     from runner.benchmarks.agentbench.queries import Category, Query

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runner.protocols import Files
-from runner.records import Fact, Rubric, RubricStep, Scenario, Step, TurnedPair
+from runner.records import ContrastPair, Fact, Rubric, RubricStep, Scenario, Step
 
 SPRAY_PER_FILE = 40
 SPRAY_FILES = 60
@@ -30,7 +30,7 @@ class ScenarioWithRubric(Protocol):
         ...
 
     @property
-    def turned(self) -> tuple[TurnedPair, ...]: ...
+    def contrast_pairs(self) -> tuple[ContrastPair, ...]: ...
     @property
     def suite(self) -> str: ...
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.catalog.catalog import TURNED_FILE, LoadedScenario
+from runner.catalog.catalog import CONTRAST_FILE, LoadedScenario
 from runner.gate import perturbations
 from runner.gate.chain_history import committed_text
 from runner.protocols import Judge, LineSource
-from runner.records import AnchorsLock, AnswerStep, Rubric, TurnedPair, TurnedPairs, parse_yaml
+from runner.records import AnchorsLock, AnswerStep, ContrastPair, ContrastPairs, Rubric, parse_yaml
 from runner.scoring.rank_agreement import ROUNDING
 from runner.scoring.steps import answer_steps, must_find
 
@@ -30,7 +30,7 @@ class _Accepted:
 
     rubric: Rubric
     reference: tuple[str, ...]
-    turned: tuple[TurnedPair, ...]
+    contrast_pairs: tuple[ContrastPair, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +93,11 @@ def _pairs(loaded: LoadedScenario, accepted: _Accepted) -> Iterator[_OwnPair]:
             if worse != text:
                 yield _OwnPair(step=index, better=text, worse=worse)
     numbers = {step.name: index for index, step in enumerate(loaded.scenario.steps)}
-    for turned in accepted.turned:
-        index = numbers.get(turned.step, -1)
+    for pair in accepted.contrast_pairs:
+        index = numbers.get(pair.step, -1)
         text = accepted.reference[index] if index >= 0 else ""
-        if text.count(turned.right) == 1:
-            yield _OwnPair(step=index, better=text, worse=text.replace(turned.right, turned.wrong))
+        if text.count(pair.right) == 1:
+            yield _OwnPair(step=index, better=text, worse=text.replace(pair.right, pair.wrong))
 
 
 # --- as accepted ----------------------------------------------------------------------------
@@ -108,9 +108,9 @@ def _accepted(root: Path, lock: AnchorsLock, loaded: LoadedScenario) -> _Accepte
     folder = f"scenarios/{loaded.suite}/{loaded.scenario.id}"
     steps = len(loaded.scenario.steps)
     references = [f"{folder}/reference/{number}.md" for number in range(1, steps + 1)]
-    rubric, turned = f"{folder}/rubric.yaml", f"{folder}/{TURNED_FILE}"
+    rubric, contrasts = f"{folder}/rubric.yaml", f"{folder}/{CONTRAST_FILE}"
     texts: dict[str, str] = {}
-    for path in (rubric, turned, *references):
+    for path in (rubric, contrasts, *references):
         if path in lock.files:
             text = committed_text(root, path, lock.files[path])
             if text is None:
@@ -121,11 +121,11 @@ def _accepted(root: Path, lock: AnchorsLock, loaded: LoadedScenario) -> _Accepte
     return _Accepted(
         rubric=parse_yaml(texts[rubric], Rubric, where=rubric),
         reference=tuple(texts[path] for path in references),
-        turned=_turned(texts, turned),
+        contrast_pairs=_contrast_pairs(texts, contrasts),
     )
 
 
-def _turned(texts: Mapping[str, str], path: str) -> tuple[TurnedPair, ...]:
+def _contrast_pairs(texts: Mapping[str, str], path: str) -> tuple[ContrastPair, ...]:
     if path not in texts:
         return ()
-    return parse_yaml(texts[path], TurnedPairs, where=path).pairs
+    return parse_yaml(texts[path], ContrastPairs, where=path).pairs

@@ -2,7 +2,7 @@
 
 Each is about one step alone. The better one is a step of an anchor that is no junk, or of a
 held-out scenario's reference answer; the other is made from it (perturbations.py), or has one fact
-turned round by hand (turned.yaml).
+made false by hand (contrast pairs, turned.yaml).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from runner.catalog.catalog import LoadedScenario
+from runner.catalog.catalog import CONTRAST_FILE, LoadedScenario
 from runner.gate import perturbations
 from runner.gate.calibration_data import Anchor
 from runner.grounding.extract import extract
 from runner.grounding.pointing import points_at
 from runner.grounding.unlisted import UnlistedFiles
 from runner.protocols import LineSource
-from runner.records import AnswerStep, MustCite, Rubric, RubricStep, TurnedPair, digest_of
+from runner.records import AnswerStep, ContrastPair, MustCite, Rubric, RubricStep, digest_of
 from runner.scoring.judges.inputs import verdict_inputs
 from runner.scoring.steps import answer_steps, must_find
 from runner.support.errors import CatalogError, Problem
@@ -30,7 +30,8 @@ MOST_PAIRS = 60
 """Of one kind made by code. More would cost a model's judgement each, and say little more."""
 SHUFFLED = "words shuffled in each sentence"
 PADDED = "padded with what is true and not asked for"
-TURNED_BY_HAND = "turned round by hand"
+CONTRAST = "turned round by hand"
+"""What a contrast pair is called in locks, which hold it since before it had that name."""
 
 _FILES = UnlistedFiles()
 
@@ -280,21 +281,21 @@ PERTURBATIONS: dict[str, Perturbation] = {SHUFFLED: _shuffled, **CITATIONS, PADD
 def pairs_of(anchors: Sequence[Anchor], scenarios: Sequence[LoadedScenario]) -> list[Pair]:
     """Every pair, by kind. `scenarios`: the held-out ones, to which the anchors belong.
 
-    Raises CatalogError if a pair turned round by hand does not fit its reference.
+    Raises CatalogError if a contrast pair does not fit its reference.
     """
     originals: list[_Original] = []
-    turned: list[Pair] = []
+    by_hand: list[Pair] = []
     sources = {anchor.scenario: anchor.source for anchor in anchors}
     for loaded in scenarios:
         name = loaded.scenario.id
         own = [anchor for anchor in anchors if anchor.scenario == name]
         reference = _reference(loaded, sources.get(name))
         originals += _originals(loaded, own, reference)
-        turned += turned_pairs(loaded, sources.get(name))
+        by_hand += contrast_pairs(loaded, sources.get(name))
     pairs: list[Pair] = []
     for kind, change in PERTURBATIONS.items():
         pairs += _sample(_changed(kind, change, originals))
-    return pairs + turned
+    return pairs + by_hand
 
 
 def _changed(kind: str, change: Perturbation, originals: Iterable[_Original]) -> Iterator[Pair]:
@@ -326,7 +327,7 @@ def _sample(pairs: Iterable[Pair]) -> list[Pair]:
 # --- pairs made by hand ---------------------------------------------------------------------
 
 
-def turned_pairs(loaded: LoadedScenario, source: LineSource | None = None) -> list[Pair]:
+def contrast_pairs(loaded: LoadedScenario, source: LineSource | None = None) -> list[Pair]:
     """The reference's steps, and the same with one fact turned round.
 
     Raises CatalogError with every pair whose `right` does not stand exactly once in its step.
@@ -334,23 +335,23 @@ def turned_pairs(loaded: LoadedScenario, source: LineSource | None = None) -> li
     steps = {question.answer.name: question for question in _reference(loaded, source)}
     pairs: list[Pair] = []
     problems: list[Problem] = []
-    for index, turned in enumerate(loaded.turned):
-        better = steps[turned.step]
-        if better.answer.text.count(turned.right) != 1:
-            where = f"scenarios/{loaded.suite}/{loaded.scenario.id}/turned.yaml pairs[{index}]"
-            message = f"{turned.right!r} does not stand once in the reference answer"
+    for index, pair in enumerate(loaded.contrast_pairs):
+        better = steps[pair.step]
+        if better.answer.text.count(pair.right) != 1:
+            where = f"scenarios/{loaded.suite}/{loaded.scenario.id}/{CONTRAST_FILE} pairs[{index}]"
+            message = f"{pair.right!r} does not stand once in the reference answer"
             problems.append(Problem(where=where, message=message))
         else:
-            pairs.append(_turned_pair(loaded.scenario.id, turned, better))
+            pairs.append(_contrast_pair(loaded.scenario.id, pair, better))
     if problems:
         raise CatalogError(problems, hint="`fairtrial check` says what is asked of a pair")
     return pairs
 
 
-def _turned_pair(scenario: str, turned: TurnedPair, better: StepQuestion) -> Pair:
+def _contrast_pair(scenario: str, pair: ContrastPair, better: StepQuestion) -> Pair:
     return Pair(
-        kind=f"{TURNED_BY_HAND}: {turned.kind}",
-        name=f"{scenario}/reference, {turned.step}: {turned.wrong}",
+        kind=f"{CONTRAST}: {pair.kind}",
+        name=f"{scenario}/reference, {pair.step}: {pair.wrong}",
         better=better,
-        other=better.with_text(better.answer.text.replace(turned.right, turned.wrong)),
+        other=better.with_text(better.answer.text.replace(pair.right, pair.wrong)),
     )

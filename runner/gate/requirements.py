@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from runner.gate.calibration_data import Anchor
-from runner.gate.pairs import PERTURBATIONS, TURNED_BY_HAND, Pair, cited, is_junk, shuffled_steps
-from runner.gate.scenario_checks import MIN_TURNED
+from runner.gate.pairs import CONTRAST, PERTURBATIONS, Pair, cited, is_junk, shuffled_steps
+from runner.gate.scenario_checks import MIN_CONTRAST_PAIRS
 from runner.records import (
     Concordance,
     Correlation,
@@ -32,8 +32,8 @@ MIN_WON = 0.9
 """Of the pairs of each kind."""
 MIN_PAIRS = 20
 """Of a kind made by code: with fewer, a coin would pass 0.9 now and then."""
-MIN_TURNED_OF_A_KIND = 10
-"""Below it a kind of turned fact counts with the others alone."""
+MIN_CONTRAST_PAIRS_OF_A_KIND = 10
+"""Below it a kind of contrast pair counts with the others alone."""
 MIN_AGREEMENT = 0.85
 """Rho and concordance over the anchors that are no junk."""
 MIN_ALPHA = 0.8
@@ -135,14 +135,14 @@ def _of_kinds(
     for kind in PERTURBATIONS:
         of_kind = [pair for pair in pairs if pair.kind == kind]
         yield _won(kind + suffix, of_kind, qualities, least=MIN_PAIRS, lead=lead)
-    turned = [pair for pair in pairs if pair.kind.startswith(TURNED_BY_HAND)]
-    least = MIN_TURNED * scenarios
-    yield _won(TURNED_BY_HAND + suffix, turned, qualities, least=least, lead=lead)
-    for kind in sorted({pair.kind for pair in turned}):
-        of_kind = [pair for pair in turned if pair.kind == kind]
+    by_hand = [pair for pair in pairs if pair.kind.startswith(CONTRAST)]
+    least = MIN_CONTRAST_PAIRS * scenarios
+    yield _won(CONTRAST + suffix, by_hand, qualities, least=least, lead=lead)
+    for kind in sorted({pair.kind for pair in by_hand}):
+        of_kind = [pair for pair in by_hand if pair.kind == kind]
         # Without this a judge that likes every "not" could pass on the other kinds.
-        if len(of_kind) >= MIN_TURNED_OF_A_KIND:
-            least = MIN_TURNED_OF_A_KIND
+        if len(of_kind) >= MIN_CONTRAST_PAIRS_OF_A_KIND:
+            least = MIN_CONTRAST_PAIRS_OF_A_KIND
             yield _won(kind + suffix, of_kind, qualities, least=least, lead=lead)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from runner.catalog.catalog import TURNED_FILE
+from runner.catalog.catalog import CONTRAST_FILE
 from runner.gate.chain import digest_of_lock
 from runner.gate.changes import is_of
 from runner.records import AnchorsLock, GateStamp, Plan, Since
@@ -59,7 +59,7 @@ def _changed(before: AnchorsLock, after: AnchorsLock, scenarios: Collection[str]
     """What of a run's scenarios and of the scoring a generation changed."""
     for drift in file_changes(before.files, after.files):
         # Pairs for the gate: no answer of a run is held against them.
-        if is_of(drift.where, scenarios) and not drift.where.endswith(f"/{TURNED_FILE}"):
+        if is_of(drift.where, scenarios) and not drift.where.endswith(f"/{CONTRAST_FILE}"):
             yield drift.where
     names = before.scoring.keys() | after.scoring.keys()
     if _by_files(before) != _by_files(after):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.catalog.catalog import HELD_OUT, TURNED_FILE, Catalog
+from runner.catalog.catalog import CONTRAST_FILE, HELD_OUT, Catalog
 from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, ScenarioWithRubric, cheats
 from runner.gate.exact_pairs import ask_pairs
 from runner.gate.perturbations import moved, thinned
@@ -24,12 +24,12 @@ from runner.grounding.symbols import SourceFile
 from runner.protocols import Files, Judge
 from runner.records import (
     Answer,
+    ContrastPair,
     Effort,
     Fairness,
     MustCite,
     Score,
     Scored,
-    TurnedPair,
     Verdict,
 )
 from runner.scoring.fairness import FAIRNESS, score_fairness
@@ -51,7 +51,7 @@ DROPPED_ONE_IN = 5
 """Citations of the reference, in the plainer answer that it must stay behind as well."""
 LEAST_CITED = 10
 """Places of the reference, for that to be asked."""
-MIN_TURNED = 40
+MIN_CONTRAST_PAIRS = 40
 """Pairs of a held-out scenario: of ten, two misses could be luck and would close the gate."""
 
 
@@ -89,7 +89,7 @@ def prove(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> list[Proble
     """Everything that keeps the scenario from being measured with; empty if it is proven."""
     if loaded.rubric.is_keyed:
         return [*_structure(loaded), *_key_problems(loaded, files)]
-    problems = [*_structure(loaded), *_places(loaded, files), *_turned(loaded)]
+    problems = [*_structure(loaded), *_places(loaded, files), *_contrast_pairs(loaded)]
     # Scores of a scenario whose steps do not line up would only repeat it in other words.
     if not problems:
         problems += _scores(loaded, files, judge)
@@ -189,23 +189,24 @@ def _definitions(place: MustCite, files: Files) -> tuple[int, ...]:
     return tuple(definition.line for definition in file.places(place.symbol or "").definitions)
 
 
-# --- pairs turned round ---------------------------------------------------------------------
+# --- contrast pairs ---------------------------------------------------------------------------
 
 
-def _turned(loaded: ScenarioWithRubric) -> Iterator[Problem]:
+def _contrast_pairs(loaded: ScenarioWithRubric) -> Iterator[Problem]:
     """Every pair that cannot be made from the reference, and whether the gate has enough."""
-    where = f"{loaded.scenario.id}/{TURNED_FILE}"
+    where = f"{loaded.scenario.id}/{CONTRAST_FILE}"
     references = dict(zip(_step_names(loaded), loaded.reference, strict=False))
     seen: set[tuple[str, str, str]] = set()
-    for index, pair in enumerate(loaded.turned):
+    for index, pair in enumerate(loaded.contrast_pairs):
         problem = _why_no_pair(pair, references.get(pair.step, ""))
         if (pair.step, pair.right, pair.wrong) in seen:
             problem = "an earlier pair is the same; it would count twice"
         seen.add((pair.step, pair.right, pair.wrong))
         if problem:
             yield Problem(where=f"{where} pairs[{index}]", message=problem)
-    if loaded.suite == HELD_OUT and len(loaded.turned) < MIN_TURNED:
-        message = f"has {len(loaded.turned)} pairs; the gate asks for at least {MIN_TURNED}"
+    count = len(loaded.contrast_pairs)
+    if loaded.suite == HELD_OUT and count < MIN_CONTRAST_PAIRS:
+        message = f"has {count} pairs; the gate asks for at least {MIN_CONTRAST_PAIRS}"
         yield Problem(where=where, message=message)
 
 
@@ -213,7 +214,7 @@ def _step_names(loaded: ScenarioWithRubric) -> list[str]:
     return [step.name for step in loaded.scenario.steps]
 
 
-def _why_no_pair(pair: TurnedPair, reference: str) -> str:
+def _why_no_pair(pair: ContrastPair, reference: str) -> str:
     """Empty if `right` can be replaced in the step's reference answer."""
     count = reference.count(pair.right)
     if count != 1:

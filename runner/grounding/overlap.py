@@ -152,8 +152,10 @@ def _parts(name: str) -> tuple[str, ...]:
     return tuple(part for part in parts if len(part) > 1 and part not in _STOP)
 
 
+# Cells of a run, and a gate's pairs, cite the same few files again and again.
+@lru_cache(maxsize=16)
 def _lines_by_word(source: bytes) -> dict[str, list[int]]:
-    """Word -> the lines it is on, ascending, each once."""
+    """Word -> the lines it is on, ascending, each once. To be read only."""
     found: defaultdict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(source.decode("utf-8", "replace").split("\n"), 1):
         for word in set(words_of(line)):

@@ -155,13 +155,13 @@ class Rubric(Record):
         return all(step.key is not None for step in self.steps)
 
 
-TurnedAspect = Literal["roles", "order", "condition", "negation", "quantity", "cause", "place"]
-"""What was turned round: who does what to whom, before and after, "only if" and "unless", a "not",
+ContrastAspect = Literal["roles", "order", "condition", "negation", "quantity", "cause", "place"]
+"""What was made false: who does what to whom, before and after, "only if" and "unless", a "not",
 a number, a reason, or where it stands."""
 
 
-class TurnedPair(Record):
-    """A step's reference answer, and the same with one fact turned round.
+class ContrastPair(Record):
+    """A step's reference answer, and the same with one fact made false.
 
     A judge that reads gives the first more. `right` stands exactly once in the step's answer
     (reference/N.md), and `wrong` takes its place.
@@ -169,7 +169,7 @@ class TurnedPair(Record):
 
     step: str
     """Equals the scenario's step name."""
-    kind: TurnedAspect
+    kind: ContrastAspect
     right: Annotated[str, Field(min_length=1)]
     wrong: Annotated[str, Field(min_length=1)]
     why: Annotated[str, Field(min_length=1)]
@@ -183,7 +183,7 @@ class TurnedPair(Record):
         return self
 
 
-class TurnedPairs(Record):
+class ContrastPairs(Record):
     """turned.yaml, written by hand; optional."""
 
-    pairs: Annotated[tuple[TurnedPair, ...], Field(min_length=1)]
+    pairs: Annotated[tuple[ContrastPair, ...], Field(min_length=1)]

@@ -35,6 +35,7 @@ NAMES_SHOWN = 3
 INDENT = " " * 6
 UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
 TRIALS_NEXT = 3
+SAYS_MORE = "another question says more than another trial"
 
 
 def render(report: Report, page: str, *, width: int = WIDTH, colour: bool = False) -> str:
@@ -247,8 +248,13 @@ def _first_way(report: Report, width: int) -> tuple[str, str]:
         return "again", _if_short(clean(report.repeat.command, 4000), same, width)
     if report.language_model and report.standing == "screens" and not report.keyed:
         return "judge", "fairtrial verify-anchors --judge model:ID, which says if it may rank"
-    trials = max(TRIALS_NEXT, 2 * report.trials)
-    longer = f"the same command with --trials {trials} and another --run (report.md has it)"
+    if report.keyed and report.language_model:
+        twice = 2 * len(report.scenarios)
+        return "more", f"the same command with --questions {twice} and another --run: {SAYS_MORE}"
+    # Of questions with a key each is asked once.
+    trials = report.trials if report.keyed else max(TRIALS_NEXT, 2 * report.trials)
+    other = "--model claude-ID" if report.keyed else f"--trials {trials}"
+    longer = f"the same command with {other} and another --run (report.md has it)"
     return "more", _if_short(_more(report, trials), longer, width)
 
 

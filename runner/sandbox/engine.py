@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -39,6 +40,9 @@ TIMEOUT_SEC = 600
 
 def connect(url: str | None = None) -> Engine:
     """The engine at `url`, or the one the environment names. Raises EngineError if none answers."""
+    if not (url or "").startswith("ssh:"):
+        # The SDK loads paramiko wherever it is installed, in half of its time, for ssh:// alone.
+        sys.modules.setdefault("docker.transport.sshconn", None)  # type: ignore[arg-type]
     import docker  # noqa: PLC0415 - see Engine
 
     engine: Engine | None = None

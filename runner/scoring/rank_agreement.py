@@ -64,10 +64,14 @@ def _rounded(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _rho(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    from scipy.stats import spearmanr  # noqa: PLC0415 - see correlate
+    import numpy as np  # noqa: PLC0415 - see correlate
 
+    # What scipy.stats.spearmanr does, to the last bit; every gated verb would wait a second for it.
+    ranks = [np.ones(len(values)) @ _below(values) + 0.5 for values in (x, y)]
+    of_both = np.asarray(np.corrcoef(np.column_stack(ranks), rowvar=False))
+    rho = float(of_both[1, 0])
     # Perfect order can come out as 1.0000000000000002, which no lock would take.
-    return max(-1.0, min(1.0, float(spearmanr(x, y).statistic)))
+    return max(-1.0, min(1.0, rho))
 
 
 def _why_no_rho(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
@@ -142,11 +146,16 @@ def _centred_ranks(values: NDArray[np.float64], times: NDArray[np.float64]) -> N
     """
     import numpy as np  # noqa: PLC0415 - see correlate
 
-    # Item × item: 1 if the row's lies below the column's, 0.5 if they are equal, else 0.
-    below = np.sign(values[None, :] - values[:, None]) / 2 + 0.5
-    ranks = times @ below
+    ranks = times @ _below(values)
     mean = (times * ranks).sum(axis=1, keepdims=True) / times.sum(axis=1, keepdims=True)
     return np.asarray(ranks - mean)
+
+
+def _below(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Item × item: 1 if the row's lies below the column's, 0.5 if they are equal, else 0."""
+    import numpy as np  # noqa: PLC0415 - see correlate
+
+    return np.asarray(np.sign(values[None, :] - values[:, None]) / 2 + 0.5)
 
 
 def concordance(gold: Sequence[float], judged: Sequence[float], gap: float) -> Concordance:

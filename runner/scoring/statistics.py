@@ -233,9 +233,9 @@ def smallest_difference(
 @cache
 def _smallest_effect(clusters: int, level: float, power: float) -> float | None:
     """In standard deviations of one cluster."""
-    from scipy import optimize, stats  # noqa: PLC0415 - see the module's docstring
-
     if clusters > MOST_FLIPPED:
+        from scipy import optimize, stats  # noqa: PLC0415 - see the module's docstring
+
         freedom = clusters - 1
         beyond = float(stats.t.ppf(1 - level / 2, freedom))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -103,6 +104,8 @@ class _Module:
     statements: list[ast.stmt]
     plain: dict[str, str] = field(default_factory=dict)
     """Of each definition that was asked for, its tree without its spelling."""
+    names: dict[str, list[str]] = field(default_factory=dict)
+    """Likewise, each name that it says, once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +188,12 @@ class _Reached:
 
     def _meanings(self, definition: _CodeDefinition) -> dict[str, str | _CodeDefinition]:
         own = self._required(definition.module)
+        # Every verb behind the gate asks several times, and walking the trees is most of it.
+        if definition.name not in own.names:
+            said = _names(own.definitions[definition.name])
+            own.names[definition.name] = list(dict.fromkeys(said))
         meanings = {}
-        for name in _names(own.definitions[definition.name]):
+        for name in own.names[definition.name]:
             if meaning := self._meaning(definition.module, own, name):
                 meanings[name] = meaning
         return meanings
@@ -257,10 +264,11 @@ def _module_path(module: str) -> Path | None:
     if not _is_ours(module):
         return None
     top, *parts = module.split(".")
-    path = Path(str(resources.files(top))).joinpath(*parts)
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.is_file():
-            return candidate
+    # Text, since a thousand names are looked for each time, and paths cost more than the looking.
+    path = "/".join([str(resources.files(top)), *parts])
+    for candidate in (f"{path}.py", f"{path}/__init__.py"):
+        if os.path.isfile(candidate):  # noqa: PTH113 - see above
+            return Path(candidate)
     return None
 
 

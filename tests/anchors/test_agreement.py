@@ -19,6 +19,14 @@ def test_rho_is_spearmans_with_average_ranks_for_ties() -> None:
     assert (found.n, found.ties_gold, found.ties_judged) == (5, 2, 2)
 
 
+def test_rho_is_scipy_s_to_the_last_bit() -> None:
+    """Locks and stored reports hold it whole."""
+    drawn = np.random.default_rng(3)
+    for n in range(3, 60):
+        x, y = drawn.integers(0, 9, n) / 8, np.round(drawn.normal(size=n), 1)
+        assert correlate(x.tolist(), y.tolist()).rho == spearmanr(x, y).statistic
+
+
 def test_scores_that_differ_by_an_error_of_addition_are_ties() -> None:
     # 0.1 + 0.2 is 0.30000000000000004.
     assert correlate([0.0, 0.5, 1.0], [0.0, 0.1 + 0.2, 0.3]).ties_judged == 2

@@ -25,9 +25,9 @@ from runner.gate.chain import read_chain
 from runner.gate.frozen import canonical_text
 from runner.gate.pairs import (
     CITATIONS,
+    CONTRAST,
     PADDED,
     SHUFFLED,
-    TURNED_BY_HAND,
     Pair,
     StepQuestion,
     is_junk,
@@ -192,7 +192,7 @@ TRIVIAL: dict[str, Score] = {
 def test_a_rater_that_does_not_read_may_not_rank(ours: Material, score: Score) -> None:
     examined = ours.examined(score)
     assert examined.standing == "screens"
-    assert unmet(examined) & {SHUFFLED, TURNED_BY_HAND, *CITATIONS}
+    assert unmet(examined) & {SHUFFLED, CONTRAST, *CITATIONS}
 
 
 def test_to_know_what_is_junk_is_not_enough_though_rho_over_all_is_high(
@@ -201,7 +201,7 @@ def test_to_know_what_is_junk_is_not_enough_though_rho_over_all_is_high(
     worth = {step.text for anchor in ours.anchors if not is_junk(anchor) for step in anchor.answer}
     examined = ours.examined(lambda text: float(text in worth))
     assert examined.standing == "screens"
-    assert {"rho among anchors that are no junk", TURNED_BY_HAND} <= unmet(examined)
+    assert {"rho among anchors that are no junk", CONTRAST} <= unmet(examined)
     flag = next(rater for rater in examined.trivial if rater.name == "is it junk?")
     assert flag.rho is None and flag.concordance == 0.5
     assert flag.rho_all is not None and flag.rho_all > 0.65
@@ -221,7 +221,7 @@ def test_a_perfect_judge_that_is_fed_shuffled_words_may_not_rank(
     assert "rho's lower bound against the best trivial rater" in unmet(examined)
 
 
-@pytest.mark.parametrize("kind", [SHUFFLED, *CITATIONS, f"{TURNED_BY_HAND}: roles"])
+@pytest.mark.parametrize("kind", [SHUFFLED, *CITATIONS, f"{CONTRAST}: roles"])
 def test_a_judge_that_is_blind_to_one_kind_of_fault_may_not_rank(
     ours: Material, oracle: Score, kind: str
 ) -> None:
@@ -242,13 +242,13 @@ def test_a_judge_that_loves_negations_may_not_rank_though_it_wins_all_else(
         pair.other.answer.text: _negations(pair.other.answer.text)
         - _negations(pair.better.answer.text)
         for pair in ours.pairs
-        if pair.kind.startswith(TURNED_BY_HAND)
+        if pair.kind.startswith(CONTRAST)
     }
 
     def score(text: str) -> float:
         return 1.0 if turned.get(text, 0) > 0 else oracle(text)
 
-    assert f"{TURNED_BY_HAND}: negation" in unmet(ours.examined(score))
+    assert f"{CONTRAST}: negation" in unmet(ours.examined(score))
 
 
 def test_a_judge_that_pays_for_what_was_not_asked_may_not_rank(
@@ -329,9 +329,9 @@ def test_gold_on_which_two_graders_differ_judges_nobody(ours: Material, oracle: 
 
 
 def test_too_few_pairs_are_no_examination(ours: Material, oracle: Score) -> None:
-    few = [pair for pair in ours.pairs if not pair.kind.startswith(TURNED_BY_HAND)]
+    few = [pair for pair in ours.pairs if not pair.kind.startswith(CONTRAST)]
     examined = ours.examined(oracle, pairs=few)
-    asked = requirement(examined, TURNED_BY_HAND)
+    asked = requirement(examined, CONTRAST)
     assert (asked.figure, asked.n, asked.passed) == (None, 0, False)
     assert asked.note == "too few pairs; 120 are the least"
     kept = [pair for pair in ours.pairs if pair.kind != SHUFFLED]

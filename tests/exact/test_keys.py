@@ -156,6 +156,46 @@ def test_every_use_of_a_constant_counts_and_no_keyword_is_one(tmp_path: Path) ->
     ]
     keyword = {**files, "shop/more.py": "def more(pay):\n    pay(MOST_COINS=1)\n"}
     assert asked(tmp_path / "b", keyword, "uses", "MOST_COINS") is None
+    alias = "from shop import limits\n\n\ndef fits(coins):\n    MOST_COINS = limits.MOST_COINS\n"
+    alias += "    return coins < MOST_COINS\n"
+    assert asked(tmp_path / "c", {**files, "shop/own.py": alias}, "uses", "MOST_COINS") is None
+
+
+KOTLIN = {
+    "shop/Till.kt": """\
+package shop
+
+object Till {
+  const val MOST_COINS: Int = 40
+}
+""",
+    "shop/Day.kt": """\
+package shop
+
+class Day {
+  fun half(): Int = Till.MOST_COINS / 2
+
+  fun all(): Int = Till.MOST_COINS
+}
+""",
+}
+
+
+def test_a_use_in_what_the_parser_takes_for_a_string_leaves_the_name_unasked(
+    tmp_path: Path,
+) -> None:
+    whole = tree_of(tmp_path / "whole", KOTLIN)
+    assert KINDS["uses"].ask(Ground(whole), "MOST_COINS") is not None
+    # The grammar loses its way; from `$coins"` on it takes strings for code, and code for strings.
+    lost = """\
+      else -> {
+        log("it is: $coins")
+  @Shown(name = Till.MOST_COINS, always = true)
+  @Shown(name = "two")
+"""
+    broken = tree_of(tmp_path / "broken", {**KOTLIN, "shop/Shown.kt": lost})
+    assert broken.code["shop/Shown.kt"].outline.is_mute(lost.index("MOST_COINS"))
+    assert KINDS["uses"].ask(Ground(broken), "MOST_COINS") is None
 
 
 def test_a_setter_that_a_macro_makes_of_a_field_leaves_it_unasked(tmp_path: Path) -> None:
@@ -190,6 +230,17 @@ def test_overriders_are_the_methods_under_it(tmp_path: Path) -> None:
     made = key(tmp_path, files, "overriders", "Till.ring_up")
     assert lines(made) == ["coins.py:5", "paper.py:5"]
     assert ("bell.py", 2) in {(it.path, it.line) for it in made.key.wrong}
+
+
+def test_a_property_that_a_value_implements_is_not_asked_about(tmp_path: Path) -> None:
+    heirs = "".join(
+        f"class {it}(Till):\n    @property\n    def key_size(self):\n        return 1\n\n\n"
+        for it in ("Drawer", "Box")
+    )
+    files = {"shop.py": f"class Till:\n    @property\n    def key_size(self): ...\n\n\n{heirs}"}
+    assert asked(tmp_path / "a", files, "overriders", "Till.key_size") is not None
+    valued = {"more.py": "from shop import Till\n\n\nclass Bag(Till):\n    key_size = 2\n"}
+    assert asked(tmp_path / "b", files | valued, "overriders", "Till.key_size") is None
 
 
 def test_a_call_reaches_the_one_that_is_imported(tmp_path: Path) -> None:

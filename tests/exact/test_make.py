@@ -37,6 +37,27 @@ def test_a_folder_is_asked_about_without_its_name_or_path(tmp_path: Path, projec
     assert made.repository.label in read_repos_lock(project)
 
 
+def test_two_processes_make_the_same_questions_of_one_tree(tmp_path: Path, project: Path) -> None:
+    commit(tmp_path / "shop", MANY)
+    made = set()
+    for seed in ("1", "2"):
+        arguments = (
+            "--repo",
+            "../shop",
+            "--questions",
+            "6",
+            "--unchecked",
+            "--name",
+            f"hash{seed}",
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            # Where a set's order counted, it would draw other questions.
+            patch.setenv("PYTHONHASHSEED", seed)
+            fairtrial(project, "exact", "make", *arguments)
+        made.add((project / f"scenarios/exact/hash{seed}/questions.yaml").read_text())
+    assert len(made) == 1
+
+
 def test_a_past_fix_is_asked_about_at_the_commit_before_it(tmp_path: Path, project: Path) -> None:
     parent = commit(tmp_path / "shop", BEFORE)
     commit(tmp_path / "shop", AFTER, "fix(tax): a missing till breaks `add_tax` (#12)")
@@ -83,3 +104,10 @@ def test_a_program_has_the_version_of_its_lock(name: str) -> None:
     locked = "".join(path.read_text() for path in locks if path.exists())
     assert PROGRAMS[name].version in locked
     assert "sha" in locked
+
+
+def test_a_package_is_no_server_of_a_run_over_what_ships(project: Path) -> None:
+    for words in ((), ("--exact",)):
+        _, said = fairtrial(project, "run", *words, "--server", "npm:acme", "--dry-run", code=1)
+        assert "a package is no server yet" in said
+        assert "fairtrial try npm:acme --save" in said

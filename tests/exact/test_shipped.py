@@ -6,9 +6,10 @@ from collections import Counter
 from functools import cache
 from itertools import chain
 
-from runner.authoring.exact.kind import TAIL
+from runner.authoring.exact.kind import LANGUAGES, TAIL
 from runner.authoring.exact.question_files import FILE, SUITE, read_suite
 from runner.catalog.locks import read_repos_lock
+from runner.grounding.grammars import language_of
 from runner.records.exact import ExactQuestion, ExactQuestions
 from tests.checkout import ROOT
 
@@ -41,6 +42,19 @@ def test_no_kind_has_more_than_a_quarter_and_half_were_drawn() -> None:
 def test_a_third_of_each_is_held_back() -> None:
     for it in suites():
         assert sum(one.held_back for one in it.questions) == len(it.questions) // 3
+
+
+def test_of_every_name_that_exists_a_second_program_found_the_same_places() -> None:
+    asked = [it for it in questions() if it.key.places or it.key.optional]
+    assert len(asked) >= 300
+    assert [it.name for it in asked if not it.confirmed_by] == []
+
+
+def test_they_are_of_many_repositories_and_ten_languages() -> None:
+    assert len(suites()) >= 18
+    known = [place for it in questions() for place in (*it.key.places, *it.key.optional)]
+    languages = Counter(language_of(it.path, b"") for it in known)
+    assert len(languages.keys() & LANGUAGES) >= 10, languages
 
 
 def test_some_have_no_answer_and_no_prompt_says_which() -> None:

@@ -18,6 +18,7 @@ from runner.records import (
     Verdict,
 )
 from runner.records.run_store import LoadedCell
+from runner.report import terminal_first
 from runner.report.build_report import build_report
 from runner.report.records import Keyed, Report
 from runner.scoring.judges.exact_judge import BESIDE, FOUND
@@ -124,6 +125,16 @@ def test_a_program_that_answers_is_ranked_by_no_key() -> None:
     assert report.ranked_by == ""
     text = " ".join(all_forms(report)["terminal"].split())
     assert "F1 is what a program's text search finds, alone and with each server" in text
+
+
+def test_what_is_said_next_is_another_model_or_more_questions_and_never_more_trials() -> None:
+    offline = report_of({"shell": SHELL, "x": up(0.2)}, model="offline")
+    text = " ".join(terminal_first.render(offline, "r.html", width=80).split())
+    assert "more the same command with --model claude-ID and another --run" in text
+    modelled = report_of({"shell": SHELL, "x": up(0.2)})
+    said = " ".join(terminal_first.render(modelled, "r.html", width=80).split())
+    assert f"the same command with --questions {2 * len(SHELL)} and another --run" in said
+    assert "--trials 3" not in text + said
 
 
 def test_arms_are_compared_in_f1_and_fairness_stands_beside_it() -> None:

@@ -118,3 +118,4 @@ def test_with_keys_and_a_model_it_ends_in_the_difference_and_its_interval() -> N
     assert "F1 is 0.700, with the shell alone 0.500: 0.200 [+0.200, +0.200]" in text
     assert "higher than shell on flask" in text
     assert "RANKED by exact keys: no judge." in text
+    assert "next: fairtrial try --questions 28" in text

@@ -17,7 +17,9 @@ from runner.sandbox.engine import image_id, remove_image
 from runner.sandbox.tree_volume import lent
 from runner.support.errors import FairtrialError
 from tests.checkout import SESSION, Checkout, make
+from tests.exact.test_make import MANY
 from tests.images import FOREIGN_ENTRYPOINT, LABELS, committed, foreign, foreign_root
+from tests.proposing.trees import commit
 from tests.registry import holding, served
 
 HERE = Path(__file__).parent
@@ -202,3 +204,39 @@ def test_an_image_that_nobody_can_pull_ends_it_with_what_to_do(made: Checkout) -
     assert f"{asked} is not on the engine: pulling it" in done.stderr
     assert "it cannot be pulled" in done.stderr
     assert f"docker pull {asked}" in done.stderr
+
+
+# --- in a run of one repository -----------------------------------------------------------------
+
+
+@pytest.mark.docker
+def test_a_run_of_one_repository_defines_the_package_that_it_is_asked_to_measure(
+    made: Checkout, image: str, tmp_path: Path
+) -> None:
+    # The image's server looks at the top folder alone.
+    commit(tmp_path / "shop", {Path(name).name: text for name, text in MANY.items()})
+    server = f"docker:{NAME}"
+    words = ("--exact", "--repo", str(tmp_path / "shop"), "--questions", "2")
+    arms = ("--arms", f"{server},{server}+20")
+    estimated = made.fairtrial("run", *words, *arms, "--model", "claude-opus-4-5", "--dry-run")
+    assert estimated.returncode == 0, estimated.stderr
+    assert "6 cells: 2 scenarios × 3 arms" in estimated.stdout
+    assert "is neither installed nor started for an estimate" in estimated.stdout
+    assert "differences in F1 that it would find" in estimated.stdout
+    assert "$" in estimated.stdout
+    assert "1/6 locking" not in estimated.stderr
+    done = made.fairtrial("run", *words, *arms, "--ungated", "--run", "r")
+    assert done.returncode == 0, done.stderr
+    assert "3/6 proving the definition in a fresh cell" in done.stderr
+    (run,) = (made.root / ".fairtrial/exact").glob("*/runs/r")
+    keyed = json.loads((run / "report.json").read_text())["keyed"]
+    found = {arm["label"]: arm["f1"]["value"] for arm in keyed["arms"]}
+    name = slug_of(read_asked(server, ()))
+    assert found.keys() == {"shell", name, f"{name}+20"}
+    assert found[f"{name}+20"] <= found[name]
+    again = made.fairtrial("run", *words, *arms, "--ungated", "--run", "r")
+    assert "is defined already" in again.stderr
+    shown = made.fairtrial("--root", str(run.parent.parent), "report", "r", "--ungated")
+    assert f"{name}+20" in shown.stdout
+    assert "6 of 6 cells are finished and kept" in again.stderr
+    assert not (made.root / "images/servers" / name).exists()

@@ -126,10 +126,11 @@ class Parsed:
         defined = {it.at: it for it in self.outline.named(name)}
         found = []
         for at in self.file.occurrences.of(name):
+            line = self.file.occurrences.line(at)
             if not self.outline.is_mute(at):
                 found.append(self._use(at, name, defined.get(at)))
             elif self._is_meant_in_string(at, name):
-                found.append(NameUse(at, self.file.occurrences.line(at), "other"))
+                found.append(NameUse(at, line, "other"))
         return found
 
     def _is_meant_in_string(self, at: int, name: str) -> bool:
@@ -141,6 +142,10 @@ class Parsed:
             if node.type in _STRINGS:
                 break
             node = node.parent
+        line = self.file.occurrences.line(at)
+        if self.outline.is_broken(line, line):
+            # Behind a quote that the parser took for a beginning, code passes for a string.
+            return True
         if node is None or node.type not in _STRINGS or self._is_exported(node):
             return False
         before = self.source[node.start_byte : at].decode("utf-8", "replace")

@@ -154,7 +154,8 @@ class Tree:
     def _holders(self, sources: Iterable[tuple[str, bytes]]) -> dict[str, list[str]]:
         found: dict[str, list[str]] = defaultdict(list)
         for path, source in sources:
-            for word in set(_WORD.findall(source)):
+            # In the order of the file: a set has another one in each process, and so would a draw.
+            for word in dict.fromkeys(_WORD.findall(source)):
                 name = word.decode("utf-8", "replace")
                 if name in self.definitions:
                     found[name].append(path)

@@ -60,10 +60,7 @@ def opinions_on(
     found = []
     for program in programs_for(sorted(languages)):
         wanted = [
-            ask
-            for some in asks.values()
-            for ask in some
-            if ask.language in program.languages and ask.method in program.methods
+            ask for some in asks.values() for ask in some if program.knows(ask.language, ask.method)
         ]
         answers = _answers(checkout, repository, tree, program, wanted) if wanted else {}
         for question in questions:

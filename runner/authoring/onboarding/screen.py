@@ -94,6 +94,9 @@ def _next(report: Report, server: str, use: ServerUse, again: Again) -> str:
         return f"fairtrial server tools {server}"
     if not report.language_model:
         return again("--model claude-ID")
+    if report.keyed:
+        # Another question says more than another trial.
+        return again(f"--questions {2 * len(report.scenarios)}")
     if report.trials < TRIALS:
         return again(f"--trials {TRIALS}")
     return again("--save=.")

@@ -64,7 +64,7 @@ class About:
     dirty: bool = False
     """Take the files of a folder as they are."""
     questions: int = QUESTIONS
-    """With a key, that are made of `repo`."""
+    """With a key, that are made of `repo`, or drawn of those that ship."""
 
 
 @contextmanager
@@ -124,12 +124,12 @@ def name_for(asked: ServerSource, checkout: Checkout) -> str:
     return f"try-{slug}" if slug in known else slug
 
 
-def begin(project: Path) -> None:
-    """A fresh project: of an earlier try, only its runs stay."""
-    for name in ("images", "scenarios", "locks"):
+def begin(project: Path, anew: Sequence[str] = ("images", "scenarios", "locks")) -> None:
+    """A project that is fresh but for its runs, and for what is not `anew`."""
+    for name in anew:
         shutil.rmtree(project / name, ignore_errors=True)
     for name in ("images/servers", "scenarios", "locks"):
-        (project / name).mkdir(parents=True)
+        (project / name).mkdir(parents=True, exist_ok=True)
     write_project_lock(project)
 
 
@@ -168,12 +168,12 @@ def _with_keys(about: About, checkout: Checkout, project: Path) -> str:
     return names[0]
 
 
-def questions_of(checkout: Checkout, scenario: str) -> tuple[str, ...]:
+def questions_of(checkout: Checkout, scenario: str, count: int) -> tuple[str, ...]:
     """What a try asks: questions with a key about the scenario's repository, else the scenario."""
     loaded = checkout.scenario(scenario)
     found = checkout.questions_about(loaded.scenario.repository.label)
     if loaded.question is None:
-        found = sorted(found, key=digest_of)[:QUESTIONS]
+        found = sorted(found, key=digest_of)[:count]
     return tuple(found) or (scenario,)
 
 

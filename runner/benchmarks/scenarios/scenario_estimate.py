@@ -83,6 +83,8 @@ class EstimateRequest:
     """A name in AGENTS or PACKAGED: another agent's cells say nothing of its."""
     program: str = ""
     """Of an agent in PACKAGED, its title and version."""
+    to_come: frozenset[str] = frozenset()
+    """Servers that are not defined yet: each is taken to show every repository."""
     detect: float = DETECT
     """A difference in fairness; the estimate says what finding it would take."""
 
@@ -95,6 +97,7 @@ class PlannedPairs:
     servers: Sequence[str]
     """Those asked for, without the shell."""
     catalog: Catalog
+    to_come: frozenset[str] = frozenset()
 
     @cached_property
     def measured(self) -> dict[str, list[str]]:
@@ -106,7 +109,7 @@ class PlannedPairs:
         return found
 
     def _spec(self, arm: str) -> ServerSpec | None:
-        if arm == NO_TOOLS_ARM:
+        if arm == NO_TOOLS_ARM or server_of(arm) in self.to_come:
             return None
         return pick(self.catalog.servers, server_of(arm), "server").spec
 
@@ -134,7 +137,7 @@ def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> 
     earlier = list(_earlier(runs))
     known = {name: pick(catalog.scenarios, name).scenario for name in asked.scenarios}
     servers = [name for name in asked.servers if name != SHELL]
-    pairs = PlannedPairs(scenarios=known, servers=servers, catalog=catalog)
+    pairs = PlannedPairs(scenarios=known, servers=servers, catalog=catalog, to_come=asked.to_come)
     budgets: list[Budget] = []
     for name, scenario in known.items():
         budgets += [scenario.budget] * (pairs.cells(name) * asked.trials)
@@ -230,6 +233,11 @@ def _notes_on(asked: EstimateRequest) -> Iterator[str]:
         yield (
             f"{asked.program} runs in each cell, with its own prompt and tools; npm fetches it "
             "if this machine has not got it yet"
+        )
+    for server in sorted(asked.to_come):
+        yield (
+            f"{server} is neither installed nor started for an estimate: the run does that, and "
+            "ends there if it cannot see the repository"
         )
 
 

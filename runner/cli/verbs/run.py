@@ -20,7 +20,8 @@ class Verb(options.RunRequest):
         "--server",
         "; `shell` is always an arm (default: the project's, else all). To check the run itself: "
         "NAME said twice is a twin, NAME+20 has every line number in its results moved by 20, and "
-        "`none` no tool at all: what the model knows by heart",
+        "`none` no tool at all: what the model knows by heart. With --exact --repo also npm:NAME, "
+        "pypi:NAME or docker:IMAGE, which is defined there as `try` does it",
     )
     exact: exact_run.ExactChoice = options.group(exact_run.ExactChoice)
     trials: options.Trials = options.said(
@@ -42,17 +43,23 @@ def run(request: Verb) -> int:
     arms = tuple(filter(None, request.exact.arms.split(",")))
     trials = request.trials or (1 if request.exact.exact else 2)
     request = replace(request, servers=(*request.servers, *arms), trials=trials)
-    checkout, runs = opening.open_checkout(request.root), None
+    checkout = opening.open_checkout(request.root)
     judge = opening.asked_judge(request.judge.judging, request.spending)
-    if request.exact.exact:
-        found = exact_run.questions_for(request.exact, request.scenarios, checkout)
-        request = replace(request, scenarios=found.names)
-        checkout, runs = found.checkout, found.runs
-    return running.run(request, subject_of(request, checkout, judge), runs)
+    if not request.exact.exact or not request.exact.repo:
+        exact_run.require_defined(request.servers)
+    if not request.exact.exact:
+        return running.run(request, subject_of(request, checkout, judge))
+    found = exact_run.asked_by(request, checkout)
+    request = replace(request, scenarios=found.names, servers=found.servers)
+    subject = subject_of(request, found.checkout, judge, found.to_come)
+    return running.run(request, subject, found.runs)
 
 
 def subject_of(
-    request: Verb, checkout: shapes.Checkout, judge: shapes.AskedJudge
+    request: Verb,
+    checkout: shapes.Checkout,
+    judge: shapes.AskedJudge,
+    to_come: frozenset[str] = frozenset(),
 ) -> ScenarioSubject:
     """Raises FairtrialError for a scenario or server that there is not."""
     scenarios = checkout.choose_scenarios(request.scenarios)
@@ -61,7 +68,8 @@ def subject_of(
         checkout=checkout,
         asked=exact_run.judged_by_keys(checkout, judge, scenarios),
         scenarios=scenarios,
-        servers=checkout.choose_servers(request.servers),
+        servers=checkout.choose_servers(request.servers, to_come),
+        to_come=to_come,
     )
 
 
@@ -74,6 +82,8 @@ class ScenarioSubject(running.RunSubject):
     asked: shapes.AskedJudge
     scenarios: list[str]
     servers: list[str]
+    to_come: frozenset[str] = frozenset()
+    """Servers that only an estimate counts in."""
 
     def estimate(self, models: Sequence[str], spending: shapes.Spending) -> shapes.Estimate:
         from runner.benchmarks.scenarios import scenario_estimate as estimating
@@ -81,7 +91,8 @@ class ScenarioSubject(running.RunSubject):
         agent = self._agent(models)
         chosen = {"scenarios": self.scenarios, "servers": self.servers, "models": models}
         chosen |= {"agent": agent, "program": self._program(agent)}
-        asked = options.taken(estimating.EstimateRequest, self.request, **chosen, spending=spending)
+        more = {"spending": spending, "to_come": self.to_come}
+        asked = options.taken(estimating.EstimateRequest, self.request, **chosen, **more)
         runs = opening.runs_of(self.request.root)
         return estimating.estimate_scenarios(asked, self.checkout.catalog, runs)
 

@@ -51,7 +51,9 @@ class Verb(RunRequest):
         "--scenario NAME", "to measure with (default: one that ships)"
     )
     repo: str = said("--repo PATH_OR_URL", "ask about this instead")
-    questions: int = said("--questions N", "that are made of --repo (default)", 20)
+    questions: int = said(
+        "--questions N", "with a key: made of --repo, or drawn of those that ship (default)", 20
+    )
     commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)")
     dirty: bool = said("--dirty", "take --repo's files as they are")
     save: Path | None = said("--save [DIR]", "keep the server in a project", const=".")
@@ -85,7 +87,7 @@ def run(request: Verb) -> int:
         output.show(card_text(tried.card))
         return output.OK
     own, runs = checkout.over(tried.folder), tried.folder / "runs"
-    asks = request.scenarios or starting.questions_of(own, tried.scenario)
+    asks = request.scenarios or starting.questions_of(own, tried.scenario, request.questions)
     name = request.name or starting.run_name(own, tried, asks, request.models, request.trials)
     arms = {"scenarios": asks, "servers": (tried.server,)}
     whole = taken(run_verb.Verb, request, **arms, name=name, gate="prefer")
@@ -151,10 +153,14 @@ class _Trying(run_verb.ScenarioSubject):
 
 def _again(request: Verb, more: str) -> str:
     """The same command with more; values that may be secret, and what is long, stand as `…`."""
+    from runner.authoring.onboarding import starting
+
     words = ["fairtrial", "try", more]
     told = [(name, getattr(request, name)) for name in ("args", "entry", "repo", "commit", "agent")]
     told += [("model", name) for name in request.models if request.agent]
     told += [("scenario", name) for name in request.scenarios]
+    if request.questions != starting.QUESTIONS and not more.startswith("--questions"):
+        told.append(("questions", str(request.questions)))
     words += [f"--{name}={shlex.quote(value)}" for name, value in told if value]
     rest = (request.env, request.warm_up, request.canary, request.private, request.before)
     if any(rest) or request.scripts or request.bring or request.http is not None or request.dirty:

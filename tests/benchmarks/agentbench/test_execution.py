@@ -17,9 +17,11 @@ from runner.benchmarks.agentbench.proof.execution import (
     drift,
     execute,
     recorded,
+    unseen,
 )
+from runner.benchmarks.agentbench.queries import Query, ReferenceCall
 from runner.sandbox.session import McpResult
-from tests.benchmarks.agentbench.material import TRENCH, query_of
+from tests.benchmarks.agentbench.material import TRENCH, query_of, value
 
 
 class Tools:
@@ -113,3 +115,67 @@ def test_a_difference_is_shown_where_it_is() -> None:
     )
     assert difference("12", "123").startswith("differs from character 2 on")
     assert TRENCH.gives
+
+
+# --- what a call is said to see of another's writing -----------------------------------------
+
+
+class Board:
+    """A server that keeps what it is told: `calls` of one cell see each other's writing."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+        if tool == "write":
+            self.text = str(arguments["text"])
+        return McpResult(text=self.text, is_error=False, wall_sec=0)
+
+
+def written_and_read(*, seen_at: str) -> Query:
+    """A query that writes, and reads afterwards; `seen_at`: what the reading is recorded as."""
+    write = ReferenceCall(server="board", tool="write", arguments={"text": "seven"}, result="seven")
+    read = ReferenceCall(server="board", tool="read", after=(1,), result=seen_at)
+    return query_of(
+        "single-server-sequential-call",
+        calls=(write, read),
+        values=(value("seven", 2),),
+        reference_answer="It says seven.",
+    )
+
+
+def test_a_call_that_sees_what_was_written_answers_otherwise_without_it() -> None:
+    assert asyncio.run(unseen(written_and_read(seen_at="seven"), Board())) == []
+
+
+def test_a_call_that_is_said_to_see_a_writing_and_answers_the_same_without_it_is_found() -> None:
+    already = Board()
+    already.text = "seven"
+    (found,) = asyncio.run(unseen(written_and_read(seen_at="seven"), already))
+    assert found == ("calls[1].after", "answers the same if call 1 is left out")
+
+
+def test_a_call_that_cannot_be_made_without_the_writing_needs_it() -> None:
+    class Locked(Board):
+        async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+            told = await super().call(server, tool, arguments)
+            return McpResult(text=told.text, is_error=not told.text, wall_sec=0)
+
+    assert asyncio.run(unseen(written_and_read(seen_at="seven"), Locked())) == []
+
+
+def test_a_writing_that_only_a_later_reading_shows_is_seen_by_what_stands_between() -> None:
+    class Copying(Board):
+        async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
+            told = await super().call(server, tool, arguments)
+            # It says where it copied to, and not what.
+            text = "copied" if tool == "copy" else told.text
+            return McpResult(text=text, is_error=False, wall_sec=0)
+
+    query = written_and_read(seen_at="seven")
+    copy = ReferenceCall(server="board", tool="copy", after=(1,), result="copied")
+    read = query.calls[1].model_copy(update={"after": (2,)})
+    copied = query.model_copy(update={"calls": (query.calls[0], copy, read)})
+    assert asyncio.run(unseen(copied, Copying())) == [
+        ("calls[2].after", "answers the same if call 2 is left out")
+    ]

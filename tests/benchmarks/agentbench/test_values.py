@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+from collections.abc import Iterator
+
 import pytest
 import yaml
 
 from runner.benchmarks.agentbench.judging.quantities import quantities, unit_of
 from runner.benchmarks.agentbench.judging.values import ValueStatus, compare_values
+from runner.benchmarks.agentbench.judging.wanted import wanted, without_markup
 from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
 from runner.catalog.catalog import load_catalog
@@ -39,12 +44,10 @@ RIGHT: dict[str, list[str]] = OF_SUITE["right"]
 TURNED: dict[str, list[str]] = OF_SUITE["turned"]
 MISSED = {
     "It is acetylsalicylic acid, 180.16 g/mol.": "a name in other words",
-    "With tax it costs CHF 6.48; the tax alone is CHF 86.48.": "swapped, and `tax` beside both",
     "8:35 h": "a span written as a time",
 }
 """Known, and told in the report: what the judge gets wrong of those 117."""
 LOST = {
-    "ward-shift-falls": "`chance`, a word of the other value's sentence, alone beside this one",
     "founder-board-deck": "`1.28 million dollars` for `$1.28M`",
     "lifeboat-three-wrecks": "`nm`, which are nanometres too",
     "river-gauge-report": "`- 10.5386` in a formula",
@@ -68,7 +71,7 @@ def standings(
     return [one.standing for one in compare_values(made, answer)]
 
 
-def test_of_answers_judged_by_hand_it_misses_three_that_are_known() -> None:
+def test_of_answers_judged_by_hand_it_misses_two_that_are_known() -> None:
     missed = {one.text for one in EVERY if passes(one) != one.passes}
     assert missed == MISSED.keys()
 
@@ -192,6 +195,13 @@ def test_a_value_is_known_in_its_forms_and_not_beside_them(
     assert standings(wrong, value) != ["found"]
 
 
+@pytest.mark.parametrize("answer", ["On 2026-11-05.", "5 Nov 2026", "11/5/2026", "at 14:05"])
+def test_a_figure_of_a_date_or_a_time_is_no_figure(answer: str) -> None:
+    assert standings(answer, "5") == ["absent"]
+    assert standings(f"{answer} 5 in all.", "5") == ["found"]
+    assert standings("In May 5 came.", "5") == ["found"]
+
+
 # --- the suite ----------------------------------------------------------------------------------
 
 OWN = (MASS, HEAT, DAY, CALL, SIZES, CODE, DRUG, STOCK, PRICE, RIDE, PEAK, PLACE, SPAN)
@@ -239,6 +249,96 @@ def judged(answers: dict[str, list[str]], *, right: bool) -> dict[str, list[str]
     return {name: texts for name, texts in others.items() if texts}
 
 
+# --- exchanged ----------------------------------------------------------------------------------
+
+REWORDED: dict[str, list[str]] = yaml.safe_load(
+    (ROOT / "tests/benchmarks/agentbench/reworded.yaml").read_text("utf-8")
+)
+IN_A_ROW = re.compile(r"[\W_]*(?:(?:and|on)\b[\W_]*)*")
+
+
+def exchanges(asked: Query, text: str) -> Iterator[str]:
+    """The text with two values of a kind in one another's place, where each stands once.
+
+    Without those that one call gave and the reference says in a row: the primes of a number.
+    """
+    text = without_markup(text)
+    for one, other in itertools.combinations(asked.values, 2):
+        places = [wanted(value.text, value.tolerance).mentions(text) for value in (one, other)]
+        if wanted(one.text).kind != wanted(other.text).kind or list(map(len, places)) != [1, 1]:
+            continue
+        first, second = sorted((places[0][0], places[1][0]), key=lambda place: place.start)
+        if first.end > second.start or is_in_a_row(asked, one, other):
+            continue
+        between = text[first.end : second.start]
+        swapped = text[second.start : second.end] + between + text[first.start : first.end]
+        yield text[: first.start] + swapped + text[second.end :]
+
+
+def is_in_a_row(asked: Query, one: ReferenceValue, other: ReferenceValue) -> bool:
+    """Nothing but other values stands between them in the reference."""
+    reference = without_markup(asked.reference_answer)
+    start, end = sorted(map(reference.find, (one.text, other.text)))
+    between = reference[start:end]
+    for value in asked.values:
+        between = between.replace(value.text, "")
+    return one.call == other.call and bool(IN_A_ROW.fullmatch(between))
+
+
+def test_of_references_with_two_values_exchanged_hardly_one_passes() -> None:
+    made = [(one, text) for one in shipped() for text in exchanges(one, one.reference_answer)]
+    passing = [(one.id, text) for one, text in made if is_right(one, text)]
+    assert len(made) > 400
+    assert len(passing) <= 0.02 * len(made), passing
+
+
+def test_right_answers_in_words_that_it_had_not_seen_pass_and_their_exchanges_do_not() -> None:
+    queries = {one.id: one for one in shipped()}
+    assert sum(map(len, REWORDED.values())) == 72
+    assert judged(REWORDED, right=True).keys() == {"trebuchet-day"}, "`heavy` for `weighs`"
+    made = [
+        (queries[name], text)
+        for name, texts in REWORDED.items()
+        for right in texts
+        for text in exchanges(queries[name], right)
+    ]
+    passing = [one.id for one, text in made if is_right(one, text)]
+    assert len(made) > 200
+    assert len(passing) <= 0.1 * len(made), passing
+
+
+@pytest.mark.parametrize(
+    ("reference", "right", "exchanged"),
+    [
+        ("Board one has 22.4 s and is full after 112.2 s; board two has 7.05 s and is full after "
+         "35.2 s.",
+         "| board | time constant | full after |\n|---|---|---|\n| 2 | 7.05 s | 35.2 s |\n"
+         "| 1 | 22.4 s | 112.2 s |",
+         "| board | time constant | full after |\n|---|---|---|\n| 2 | 22.4 s | 35.2 s |\n"
+         "| 1 | 7.05 s | 112.2 s |"),
+        ("The scale is 0.0041 in x and 0.0078 in y.", "The scales of y and x: 0.0078, 0.0041",
+         "The scales of y and x: 0.0041, 0.0078"),
+        ("(a) 61.25, (b) 84.5", "- (b): 84.5\n- (a): 61.25", "- (b): 61.25\n- (a): 84.5"),
+        ("She is number 10070 and earns 96,322.", "Number 10070, 96,322 earned",
+         "She earns 10070 and has the number 96,322."),
+    ],
+)  # fmt: skip
+def test_a_value_belongs_to_what_the_reference_says_it_of(
+    reference: str, right: str, exchanged: str
+) -> None:
+    values = re.findall(r"(?<![\d.])\d[\d,.]*\d", reference)
+    assert "misplaced" not in standings(right, *values, reference=reference)
+    assert "misplaced" in standings(exchanged, *values, reference=reference)
+
+
+def test_what_one_call_gave_in_a_row_may_be_said_in_any_order_and_what_two_gave_may_not() -> None:
+    asked = query("q", "?", "They are 257 and 641.", "257", "641")
+    from_two = (ReferenceValue(text="257", call=1), ReferenceValue(text="641", call=2))
+    two = asked.model_copy(update={"values": from_two})
+    assert is_right(asked, "641, 257") and is_right(two, "257, 641")
+    assert not is_right(two, "641, 257")
+
+
 def test_figures_said_of_the_opposite_or_in_another_unit_fail() -> None:
     assert sum(map(len, TURNED.values())) == 45
     missed = judged(TURNED, right=False)
@@ -248,7 +348,7 @@ def test_figures_said_of_the_opposite_or_in_another_unit_fail() -> None:
 def test_right_answers_in_other_words_pass() -> None:
     assert sum(map(len, RIGHT.values())) == 71
     missed = judged(RIGHT, right=True)
-    assert missed.keys() == LOST.keys() and sum(map(len, missed.values())) == 4
+    assert missed.keys() == LOST.keys() and sum(map(len, missed.values())) == 3
 
 
 @pytest.mark.parametrize(

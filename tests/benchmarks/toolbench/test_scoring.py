@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import binomtest
 
 from runner.benchmarks.toolbench.defects import defects, unresolved_gold
 from runner.benchmarks.toolbench.responses import read_responses
@@ -95,6 +96,13 @@ def test_trials_of_one_task_count_as_one_in_the_interval() -> None:
 )
 def test_intervals_of_shares_are_wilson_s(passed: int, n: int, low: float, high: float) -> None:
     assert wilson(passed, n) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_no_interval_differs_from_scipy_s_in_its_last_bit() -> None:
+    for n in range(1, 40):
+        for passed in range(n + 1):
+            theirs = binomtest(passed, n).proportion_ci(method="wilson")
+            assert wilson(passed, n) == (theirs.low, theirs.high)
 
 
 def test_arguments_are_held_against_the_tool_s_schema() -> None:

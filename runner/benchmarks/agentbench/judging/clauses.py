@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
 
 from runner.benchmarks.agentbench.judging.moments import dates, times
 from runner.benchmarks.agentbench.judging.quantities import quantities
@@ -14,10 +12,6 @@ DENIED_WORDS = 8
 """How far before a value a `not` may stand."""
 
 WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
-_STOP = frozenset(
-    "an the of in on at to for from by with and or is are was were be it its this that as has "
-    "have had will would into than then so which".split()
-)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 _CLAUSE_END = re.compile(
     r"\n|[.!?](?=\s|$)|[,;|](?=\s|$|[^\d\s])|\s[–—]\s|\b(?:and|but|while|whereas)\b"
@@ -107,49 +101,3 @@ def is_bare(kind: ValueKind, item: str) -> bool:
     if kind == "words":
         return len(item.split()) <= 3
     return wanted(item).kind == kind
-
-
-class Clauses:
-    """A text in clauses, and where values stand in it."""
-
-    def __init__(self, text: str, values: Iterable[ValueMention]) -> None:
-        self.text = text
-        self.values = sorted(values, key=lambda one: one.start)
-        self._starts = [one.start for one in self.values]
-        self._begins = [0, *(match.end() for match in _CLAUSE_END.finditer(text))]
-
-    def beside(self, one: ValueMention, *, strict: bool = False) -> set[str]:
-        """The words of a value's clause, and of clauses without a value before it.
-
-        Where a clause has two values, what stands between them may be either's: `strict` leaves it
-        out.
-        """
-        first, end = self._around(one.start)
-        place = bisect_left(self._starts, one.start)
-        before, behind = self.values[:place][-1:], self.values[place:]
-        behind = [other for other in behind[:2] if one.end <= other.start < end]
-        left = right = 0
-        if before:
-            # What leads to this clause belongs to it, from the last value's clause on.
-            left = before[0].end if before[0].start >= first else self._around(before[0].start)[1]
-        right = behind[0].start if behind else end
-        if strict and before and before[0].start >= first:
-            left = one.start
-        if strict and behind:
-            right = one.end
-        return labels_of(self.text[left : one.start]) | labels_of(self.text[one.end : right])
-
-    def _around(self, at: int) -> tuple[int, int]:
-        """Where the clause of a place begins and ends."""
-        place = bisect_right(self._begins, at) - 1
-        return self._begins[place], [*self._begins[place + 1 : place + 2], len(self.text)][0]
-
-
-def labels_of(text: str) -> set[str]:
-    """Words that may name a thing; `a` is one in `Series A` alone."""
-    words = set()
-    for match in WORD.finditer(text):
-        is_article = match[0] == "a" or (match[0] == "A" and match.start() == 0)
-        if not is_article:
-            words.add(match[0].casefold().removesuffix("'s"))
-    return words - _STOP

@@ -257,6 +257,10 @@ _SPELLED = re.compile(rf"\b({'|'.join(_WORDS)})\b(?! of\b)", re.IGNORECASE)
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
+_NORTH = re.compile(r"[EW],? \d+(?:\.\d+)?°? N\b|\d°? N,? \d+(?:\.\d+)?°? [EW]\b")
+"""`9.05 E 46.25 N`: no newtons."""
+
+
 @cache
 def _unit_pattern() -> re.Pattern[str]:
     names = sorted(_units().keys() - {"in"}, key=len, reverse=True)
@@ -313,7 +317,7 @@ def _signed(one: Quantity) -> Quantity:
 
 def _with_unit(one: Quantity, text: str, money: str = "") -> Quantity:
     match = _unit_pattern().match(text, one.end)
-    if match is None:
+    if match is None or _NORTH.search(text, max(one.start - 3, 0), match.end() + 20):
         return Quantity(**{**vars(one), "unit": money})
     name = match[0].strip(" -\u00a0\u202f").replace("-", " ")
     return Quantity(**{**vars(one), "unit": money or name, "end": match.end()})

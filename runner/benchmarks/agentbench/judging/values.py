@@ -5,19 +5,21 @@ time, word or list. It is not asserted where it is denied, asked, offered among 
 what another value belongs to or of the opposite of what the reference says, or copied from the
 query.
 
-What it cannot tell: whether words that it does not look for are true; values swapped between things
-that neither the query names nor the clause beside them; one denied in words it does not know; a
-name in other words; whether a tool gave what is said, or the model knew it.
+What it cannot tell: whether words that it does not look for are true; values exchanged between
+things that the reference and the answer call by other words; one denied in words it does not know;
+a name in other words; whether a tool gave what is said, or the model knew it.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, pairwise, takewhile
 from typing import Literal
 
+from runner.benchmarks.agentbench.judging.bound import Bound, is_exchanged
 from runner.benchmarks.agentbench.judging.clauses import (
     DENIAL,
     DENIED_BEHIND,
@@ -26,12 +28,10 @@ from runner.benchmarks.agentbench.judging.clauses import (
     OR_BEHIND,
     RESTART,
     WORD,
-    Clauses,
     bare,
     holds_value,
     is_asked,
     is_bare,
-    labels_of,
     sentence_before,
     sentence_end,
     words_before,
@@ -259,47 +259,50 @@ class _AnswerComparison:
     # --- misplaced
 
     def _is_misplaced(self, place: int, one: ValueMention) -> bool:
-        own = self._labels[place]
-        if not own:
-            return False
-        common: set[str] = set()
-        foreign: set[str] = set()
-        for other in self._rivals(place):
-            foreign |= self._labels[other]
-            for mention in self.mentions[other][:MOST_RIVALS]:
-                if mention.start != one.start:
-                    common |= self._said.beside(mention)
-        # A word beside both tells them no more apart: "the factorial of 5 … the factorial of 6".
-        telling = self._said.beside(one) - common
-        strict = self._said.beside(one, strict=True) - common
-        return not telling & own and bool(strict & (foreign - own))
+        own = self._own_places[place]
+        return own is not None and any(
+            self._is_exchanged(place, one, other) for other in self._rivals(place)
+        )
 
     def _rivals(self, place: int) -> Iterator[int]:
-        """Other values of its kind: what it could be swapped with."""
+        """Other values of its kind that the answer says: what it could be exchanged with."""
         for other, sought in enumerate(self.wanted):
-            if other != place and sought.kind == self.wanted[place].kind:
+            if other == place or sought.kind != self.wanted[place].kind:
+                continue
+            if self._own_places[other] and self.mentions[other]:
                 yield other
 
+    def _is_exchanged(self, place: int, one: ValueMention, other: int) -> bool:
+        """Is there no mention of the other value beside which this one is in its place?"""
+        mine, theirs = self._own_places[place], self._own_places[other]
+        assert mine and theirs  # noqa: S101 - rivals have a place
+        are_several = self.query.values[place].call != self.query.values[other].call
+        beside = [
+            mention
+            for mention in self.mentions[other][:MOST_RIVALS]
+            if mention.end <= one.start or one.end <= mention.start
+        ]
+        return bool(beside) and all(
+            is_exchanged(
+                (self._bound_reference, mine, theirs),
+                (self._bound_answer, one, mention),
+                are_several=are_several,
+            )
+            for mention in beside
+        )
+
     @cached_property
-    def _said(self) -> Clauses:
-        return Clauses(self.answer, chain.from_iterable(self.mentions))
+    def _bound_answer(self) -> Bound:
+        return Bound(self.answer, chain.from_iterable(self.mentions))
+
+    @cached_property
+    def _bound_reference(self) -> Bound:
+        return Bound(self.reference, filter(None, self._own_places))
 
     @cached_property
     def _own_places(self) -> list[ValueMention | None]:
         """Of each value, in the reference answer."""
         return list(_places(self.query.values, self.reference))
-
-    @cached_property
-    def _labels(self) -> list[set[str]]:
-        """Of each value: words that stand beside it alone in the reference."""
-        places = self._own_places
-        clauses = Clauses(self.reference, filter(None, places))
-        telling = labels_of(self.asked) | labels_of(self.reference)
-        beside = [clauses.beside(one) & telling if one else set() for one in places]
-        return [
-            words.difference(*(beside[other] for other in self._rivals(place)))
-            for place, words in enumerate(beside)
-        ]
 
     # --- turned
 
@@ -331,8 +334,10 @@ def _places(values: Sequence[ReferenceValue], reference: str) -> Iterator[ValueM
     """Of each value in the reference answer; two that are alike stand at two places."""
     taken: set[int] = set()
     for value in values:
-        at = reference.find(without_markup(value.text).strip())
-        while at in taken:
-            at = reference.find(without_markup(value.text).strip(), at + 1)
-        taken.add(at)
-        yield None if at < 0 else ValueMention(start=at, end=at + len(value.text))
+        text = re.escape(without_markup(value.text).strip())
+        # `23` stands in a digest, or in `24473.23`, by chance alone.
+        whole = re.compile(rf"(?<![\w.,]){text}(?!\w|[.,]\d)")
+        found = [*whole.finditer(reference), *re.finditer(text, reference)]
+        place = next((match for match in found if match.start() not in taken), None)
+        taken |= {place.start()} if place else set()
+        yield ValueMention(start=place.start(), end=place.end()) if place else None

@@ -106,9 +106,22 @@ def _items(text: str) -> list[str]:
 
 def _quantity_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
     assert sought.quantity is not None  # noqa: S101 - it is what makes the kind
+    moments = list(_moments(text))
     for said in quantities(text):
-        if is_same(sought.quantity, said, sought.tolerance):
+        is_part = any(start <= said.start and said.end <= end for start, end in moments)
+        if not is_part and is_same(sought.quantity, said, sought.tolerance):
             yield ValueMention(start=said.start, end=said.end)
+
+
+def _moments(text: str) -> Iterator[tuple[int, int]]:
+    """Dates with their year, and times with minutes: no figure of them is a figure, as 5 in
+    2026-11-05. `May 4` may be four people in May."""
+    for date in dates(text):
+        if date.year is not None:
+            yield date.start, date.end
+    for time in times(text):
+        if ":" in text[time.start : time.end]:
+            yield time.start, time.end
 
 
 def _date_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:

@@ -80,6 +80,53 @@ async def drift(query: Query, caller: Caller) -> list[tuple[str, str]]:
     return found
 
 
+async def unseen(query: Query, caller: Caller) -> list[tuple[str, str]]:
+    """Key and message of every `after` that nothing comes of: the call, and those after it, answer
+    the same without.
+
+    To be asked before the whole trajectory is executed, and the first calls left out first: what
+    has been written once stays for as long as the cell.
+    """
+    found = []
+    for number in sorted({number for call in query.calls for number in call.after}):
+        results = await _results_without(query.calls, number - 1, caller)
+        same = {i for i, call in enumerate(query.calls) if results.get(i) == call.result}
+        for index, call in enumerate(query.calls):
+            if number in call.after and _and_after(query.calls, index) <= same:
+                message = f"answers the same if call {number} is left out"
+                found.append((f"calls[{index}].after", message))
+    return found
+
+
+def _and_after(calls: Sequence[ReferenceCall], index: int) -> set[int]:
+    """A call, and those that see what it wrote: a copied range shows its cells when it is read."""
+    found = {index}
+    for later, call in enumerate(calls):
+        if any(number - 1 in found for number in call.after):
+            found.add(later)
+    return found
+
+
+async def _results_without(
+    calls: Sequence[ReferenceCall], left_out: int, caller: Caller
+) -> dict[int, str]:
+    """What the other calls answer; those that fail, or cannot be fed, are missing."""
+    given: dict[str, str] = {}
+    results: dict[int, str] = {}
+    for index, call in enumerate(calls):
+        if index == left_out:
+            continue
+        try:
+            arguments = fill_feeds(call.arguments, given)
+            result = await caller.call(call.server, call.tool, arguments)
+            if not result.is_error:
+                results[index] = result.text
+                given |= given_by(call, result.text)
+        except (NotGiven, FairtrialError):
+            continue
+    return results
+
+
 def difference(recorded: str, now: str) -> str:
     """Where the two texts part, and what stands there."""
     at = 0

@@ -15,6 +15,7 @@ from runner.benchmarks.agentbench.proof.execution import (
     cells_for,
     drift,
     recorded,
+    unseen,
 )
 from runner.benchmarks.agentbench.proof.query_rules import query_problems
 from runner.benchmarks.agentbench.proof.suite import LoadedQuery, read_queries, where_of
@@ -93,7 +94,7 @@ async def prove_query(loaded: LoadedQuery, caller: Caller) -> QueryProof:
     """By its file, and by executing its trajectory."""
     started = time.monotonic()
     found = query_problems(loaded.query, loaded.where)
-    for key, message in await drift(loaded.query, caller):
+    for key, message in [*await unseen(loaded.query, caller), *await drift(loaded.query, caller)]:
         found.append(Problem(where=f"{loaded.where}.{key}", message=message))
     return _proof(loaded, found, wall_sec=time.monotonic() - started)
 

@@ -40,8 +40,8 @@ from runner.records.transcript_files import read_transcript
 NOT_RANKED = "Nobody is ranked: {}."
 VALUES_NOTICE = (
     "Judged by `values`, a program that looks for the reference's figures, dates and names. It "
-    "cannot tell a name in other words, values swapped between things that no word beside them "
-    "tells apart, nor what is false beside a right value."
+    "cannot tell a name in other words, values exchanged between things that are called otherwise "
+    "in the reference, nor what is false beside a right value."
 )
 UNPROVEN = (
     "Judged by {judge}, whose verdicts on this run were held against nobody's: let people judge "
