@@ -47,7 +47,7 @@ class OnTwo:
     arms: int
     """Of each engine, together: two with two arms are four."""
     alike: int
-    """Cells that answered as on one machine, word for word."""
+    """Cells that answered as on one machine, line for line in any order."""
 
 
 def two_engines(folder: Path, questions: int = 12) -> OnTwo:
@@ -97,7 +97,7 @@ def run(folder: Path, store: RunStore, questions: int, *how: str) -> None:
 
 
 def answers_of(store: RunStore) -> dict[str, tuple[object, ...]]:
-    """Cell id -> how it ended, and its whole transcript without what a clock decides."""
+    """Cell id -> how it ended, and the lines that it answered with, which the score follows from."""
     return {
         item.cell.id: (item.counted.result.outcome, *said_in(item.counted.transcript))
         for item in store.load().cells
@@ -106,8 +106,9 @@ def answers_of(store: RunStore) -> dict[str, tuple[object, ...]]:
 
 
 def said_in(transcript: Path) -> Iterator[object]:
-    for line in transcript.read_text().splitlines():
-        yield {key: told for key, told in json.loads(line).items() if not key.endswith("_sec")}
+    for event in map(json.loads, transcript.read_text().splitlines()):
+        if event["type"] == "prose":
+            yield sorted(event["text"].splitlines())
 
 
 def found_in(store: RunStore, alone: RunStore, urls: Sequence[str]) -> OnTwo:
