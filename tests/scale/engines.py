@@ -97,7 +97,7 @@ def run(folder: Path, store: RunStore, questions: int, *how: str) -> None:
 
 
 def answers_of(store: RunStore) -> dict[str, tuple[object, ...]]:
-    """Cell id -> how it ended, and the lines that it answered with, which the score follows from."""
+    """Cell id -> how it ended, and the lines of its answer, which the score follows from."""
     return {
         item.cell.id: (item.counted.result.outcome, *said_in(item.counted.transcript))
         for item in store.load().cells
