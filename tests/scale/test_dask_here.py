@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -9,8 +10,9 @@ import psutil
 from runner.records.run_store import RunStore
 from runner.runs.executors import open_executor
 from runner.runs.executors.asked import Asked
+from runner.runs.executors.dask_executor import DaskExecutor
 from tests.scale.engines import answers_of, run, store_of
-from tests.scale.telling import Told, execute_by, measured
+from tests.scale.telling import LEASE_SEC, Told, execute_by, measured
 from tests.scale.tiny import DEADLY, Ground, Tiny, read_ledger, tiny_cells, tiny_run
 
 
@@ -39,7 +41,10 @@ def test_a_block_that_takes_its_workers_down_costs_no_other(tmp_path: Path) -> N
     ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.01)
     cells = [*tiny_cells(4), *tiny_cells(5, servers=(DEADLY,))[4:]]
     store, prepared = tiny_run(tmp_path / "run", cells, ground)
-    execute_by(open_executor("dask", Asked(jobs=2)), store, prepared, Told(), Tiny())
+    executor = open_executor("dask", Asked(jobs=2))
+    assert isinstance(executor, DaskExecutor)
+    quick = replace(executor, lease_sec=LEASE_SEC)
+    execute_by(quick, store, prepared, Told(), Tiny())
     by_id = {item.cell.id: item for item in store.load().cells}
     broken = by_id.pop(cells[-1].id).result
     assert broken is not None
