@@ -5,7 +5,7 @@ efficiency  4 workers on cells of a second of waiting
 size        a dry run of a million cells, and a report of ten thousand
 shards      four shards merged, and one run
 bucket      cells over S3
-engines     two workers in two network namespaces, with an engine each, running real cells
+engines     two workers in two network namespaces, with an engine each: cells of `exact` questions
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ def engines(folder: Path) -> Iterator[Figure]:
     found = two_engines(folder)
     yield at_least("real cells measured", found.measured, found.cells)
     yield at_least("engines that ran them", found.engines, 2, found.hosts)
+    yield at_least("arms that they ran, together", found.arms, 4)
+    yield at_least("cells that answer as one machine's", found.alike, found.cells)
     yield at_most("containers left on them", found.left, 0)
 
 

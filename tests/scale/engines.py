@@ -1,10 +1,13 @@
 """Two workers in two network namespaces, each with a Docker Engine of its own: real cells.
 
-It needs root, iproute2 and dockerd, and takes minutes: images are made on each engine.
+Questions of `exact`, with the shell alone and with a server, there and once more on one machine.
+It needs root, iproute2, iptables and dockerd, and takes minutes: images and the server's volume
+are made on each engine.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -27,6 +30,7 @@ NETWORK = "198.51.100"
 """For documentation (RFC 5737): nobody's."""
 READY_SEC = 60
 WORKERS_SEC = 1200
+SERVER = "mcp-ripgrep"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +44,15 @@ class OnTwo:
     hosts: str
     left: int
     """Containers on them afterwards."""
+    arms: int
+    """Of each engine, together: two with two arms are four."""
+    alike: int
+    """Cells that answered as on one machine, line for line in any order."""
 
 
-def two_engines(folder: Path) -> OnTwo:
+def two_engines(folder: Path, questions: int = 12) -> OnTwo:
     with ExitStack() as stack:
+        stack.enter_context(way_out())
         urls = []
         for number in (1, 2):
             space = stack.enter_context(namespace(number))
@@ -61,28 +70,52 @@ def two_engines(folder: Path) -> OnTwo:
             words = ["executor", "worker", f"{host}:{port}", "--tls", str(tls)]
             worker = Kept(words, log, {"DOCKER_HOST": url}, inside(space))
             stack.callback(worker.stop)
-        stack.callback(shutil.rmtree, ROOT / "runs" / name_of(folder), ignore_errors=True)
-        run(folder, f"dask://{host}:{port}", tls)
-        return found_in(RunStore(ROOT / "runs" / name_of(folder)), [url for _, url in urls])
+        there = stack.enter_context(store_of(folder, "two"))
+        here = stack.enter_context(store_of(folder, "one"))
+        how = ("--executor", f"dask://{host}:{port}", "--tls", str(tls))
+        run(folder, there, questions, "--server", SERVER, *how)
+        run(folder, here, questions, "--server", SERVER)
+        return found_in(there, here, [url for _, url in urls])
 
 
-def name_of(folder: Path) -> str:
-    return f"bench-{folder.name.lower().replace('_', '-')}"[:60]
+@contextmanager
+def store_of(folder: Path, which: str) -> Iterator[RunStore]:
+    name = f"bench-{which}-{folder.name.lower().replace('_', '-')}"[:60]
+    try:
+        yield RunStore(ROOT / "runs" / name)
+    finally:
+        shutil.rmtree(ROOT / "runs" / name, ignore_errors=True)
 
 
-def run(folder: Path, executor: str, tls: Path) -> None:
-    words = ["run", "--run", name_of(folder), "--scenario", "flask-error-handling"]
-    words += ["--scenario", "werkzeug-upload-limits", "--server", "shell", "--trials", "4"]
-    words += ["--executor", executor, "--tls", str(tls), "--ungated"]
+def run(folder: Path, store: RunStore, questions: int, *how: str) -> None:
+    words = ["run", "--run", store.folder.name, "--exact", "--scenario", "flask", *how]
+    words += ["--questions", str(questions), "--ungated"]
     with (folder / "run.log").open("ab") as log:
         subprocess.run(
             [*FAIRTRIAL, *words], cwd=ROOT, stdout=log, stderr=log, timeout=WORKERS_SEC, check=False
         )
 
 
-def found_in(store: RunStore, urls: Sequence[str]) -> OnTwo:
+def answers_of(store: RunStore) -> dict[str, tuple[object, ...]]:
+    """Cell id -> how it ended, and the lines of its answer, which the score follows from."""
+    return {
+        item.cell.id: (item.counted.result.outcome, *said_in(item.counted.transcript))
+        for item in store.load().cells
+        if item.counted is not None
+    }
+
+
+def said_in(transcript: Path) -> Iterator[object]:
+    for event in map(json.loads, transcript.read_text().splitlines()):
+        if event["type"] == "prose":
+            yield sorted(event["text"].splitlines())
+
+
+def found_in(store: RunStore, alone: RunStore, urls: Sequence[str]) -> OnTwo:
     results = [item.result for item in store.load().cells if item.result is not None]
     placed = [result.block for result in results if result.block is not None]
+    arms = {(it.cell.server, it.block.machine) for it in results if it.block is not None}
+    expected = answers_of(alone)
     engines = [connect(url) for url in urls]
     left = sum(len(it.containers.list(all=True, filters={"label": LABEL})) for it in engines)
     for it in engines:
@@ -93,6 +126,8 @@ def found_in(store: RunStore, urls: Sequence[str]) -> OnTwo:
         engines=len({block.machine for block in placed}),
         hosts=", ".join(sorted({f"{it.host.engine} on {it.machine}" for it in placed if it.host})),
         left=left,
+        arms=len(arms),
+        alike=sum(said == expected.get(cell_id) for cell_id, said in answers_of(store).items()),
     )
 
 
@@ -105,7 +140,7 @@ def ip(*words: str) -> None:
 
 @contextmanager
 def namespace(number: int) -> Iterator[str]:
-    """A network namespace with one address, that sees this machine and nothing else."""
+    """A network namespace with one address, that sees this machine and what is behind it."""
     name, here, there = f"ft-{os.getpid()}-{number}", f"ft{number}a", f"ft{number}b"
     first = 4 * (number - 1)
     ip("netns", "add", name)
@@ -125,6 +160,23 @@ def namespace(number: int) -> Iterator[str]:
         ip("netns", "del", name)
 
 
+@contextmanager
+def way_out() -> Iterator[None]:
+    """Servers are installed from registries: the namespaces reach what this machine does."""
+    net = f"{NETWORK}.0/24"
+    rules = [
+        ("nat", "POSTROUTING", "-s", net, "!", "-d", net, "-j", "MASQUERADE"),
+        ("filter", "FORWARD", "-s", net, "-j", "ACCEPT"),
+        ("filter", "FORWARD", "-d", net, "-j", "ACCEPT"),
+    ]
+    with ExitStack() as stack:
+        for table, chain, *rule in rules:
+            words = ["iptables", "-w", "-t", table]
+            subprocess.run([*words, "-I", chain, *rule], check=True)
+            stack.callback(subprocess.run, [*words, "-D", chain, *rule], check=True)
+        yield
+
+
 def inside(name: str) -> list[str]:
     """Not `ip netns exec`: it mounts /sys anew, and the engine finds no cgroups there."""
     return ["nsenter", f"--net=/var/run/netns/{name}"]
@@ -136,7 +188,7 @@ def engine_in(space: str, root: Path) -> Iterator[str]:
     (root / "etc").mkdir(parents=True)
     url = f"unix://{root}/docker.sock"
     words = ["dockerd", "--data-root", str(root / "data"), "--exec-root", str(root / "exec")]
-    words += ["-H", url, "-p", str(root / "pid"), "--bridge=none", "--iptables=false"]
+    words += ["-H", url, "-p", str(root / "pid")]
     # Otherwise it takes its id from the key of this machine's own engine.
     own_key = (
         f"mkdir -p /etc/docker && mount --bind {root}/etc /etc/docker && exec {' '.join(words)}"

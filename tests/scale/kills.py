@@ -21,6 +21,7 @@ from runner.support.interrupts import run_until_done
 from tests.helpers import PATIENCE_SEC
 from tests.report import loaded
 from tests.scale.farm import Farm, free_port, serving
+from tests.scale.servers import PASSWORD, USER, known
 from tests.scale.telling import Told, begun_after, execute
 from tests.scale.tiny import Ground, Ledger, Tiny, read_ledger, tiny_cells, tiny_run
 
@@ -72,6 +73,7 @@ def survive(folder: Path, *, cells: int, workers: int, kills: int, seed: int) ->
     (folder / "served").mkdir()
     with ExitStack() as stack:
         words = ("sftp", str(port), str(folder / "served"))
+        stack.enter_context(known(folder / "served", port))
         server = stack.enter_context(serving(words, port, folder / "server.log"))
         farm = stack.enter_context(Farm(folder, workers, exchange=sftp_url(port)))
         farm.wait(PATIENCE_SEC)
@@ -105,8 +107,6 @@ def survive(folder: Path, *, cells: int, workers: int, kills: int, seed: int) ->
 
 
 def sftp_url(port: int) -> str:
-    from tests.scale.servers import PASSWORD, USER
-
     return f"sftp://{USER}:{PASSWORD}@127.0.0.1:{port}/study"
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import asyncssh
 
@@ -32,11 +36,33 @@ async def serve_sftp(port: int, folder: Path) -> None:
         "127.0.0.1",
         port,
         server_factory=Anybody,
-        server_host_keys=[asyncssh.generate_private_key("ssh-ed25519")],
+        server_host_keys=[host_key(folder)],
         sftp_factory=files,
         allow_scp=False,
     )
     await asyncio.Event().wait()
+
+
+def host_key(folder: Path) -> asyncssh.SSHKey:
+    """The same for a server that is started again."""
+    path = folder.with_name(f"{folder.name}.key")
+    if not path.is_file():
+        key = asyncssh.generate_private_key("ssh-ed25519")
+        key.write_private_key(path)
+        key.write_public_key(path.with_suffix(".pub"))
+    return asyncssh.read_private_key(path)
+
+
+@contextmanager
+def known(folder: Path, port: int) -> Iterator[None]:
+    """This process, and those that it starts, know the server of the folder."""
+    home = folder.with_name(f"{folder.name}.home")
+    (home / ".ssh").mkdir(parents=True)
+    host_key(folder)
+    key = folder.with_name(f"{folder.name}.pub").read_text()
+    (home / ".ssh/known_hosts").write_text(f"[127.0.0.1]:{port} {key}")
+    with mock.patch.dict(os.environ, {"HOME": str(home)}):
+        yield
 
 
 def serve_s3(port: int) -> None:

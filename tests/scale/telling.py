@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from runner.protocols import Progress
 from runner.records import Cell, CellResult
 from runner.records.run_store import RunStore
+from runner.runs.benchmark import Benchmark
+from runner.runs.executors import Executor
 from runner.runs.plan import unfinished
 from runner.runs.run_inputs import PreparedRun
 from runner.support.interrupts import run_until_done
@@ -15,6 +17,7 @@ from tests.scale.farm import Farm
 from tests.scale.tiny import Tiny
 
 LEASE_SEC = 2.0
+TINY = Tiny()
 
 
 @dataclass
@@ -45,10 +48,21 @@ class Told:
         self.usd += usd
 
 
-def execute(farm: Farm, store: RunStore, prepared: PreparedRun, told: Told) -> None:
-    executor = farm.executor(LEASE_SEC)
+def execute(
+    farm: Farm,
+    store: RunStore,
+    prepared: PreparedRun,
+    told: Told,
+    benchmark: Benchmark | None = None,
+) -> None:
+    execute_by(farm.executor(LEASE_SEC), store, prepared, told, benchmark or Tiny())
+
+
+def execute_by(
+    executor: Executor, store: RunStore, prepared: PreparedRun, told: Told, benchmark: Benchmark
+) -> None:
     blocks = unfinished(store.load())
-    run_until_done(executor.run(blocks, prepared, store, told.progress, Tiny()))
+    run_until_done(executor.run(blocks, prepared, store, told.progress, benchmark))
 
 
 def measured(store: RunStore) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import fsspec.config
 import pytest
 
 from runner.runs.executors import places
@@ -21,7 +22,7 @@ from tests.helpers import PATIENCE_SEC
 from tests.report.loaded import result
 from tests.scale.farm import free_port, serving
 from tests.scale.over_s3 import bucket
-from tests.scale.servers import PASSWORD, USER
+from tests.scale.servers import PASSWORD, USER, host_key, known
 from tests.scale.tiny import Ground, tiny_cells, tiny_run
 
 KINDS = ("folder", "sftp", "s3")
@@ -36,7 +37,7 @@ def served(*words: str, port: int) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def sftp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, folder = free_port(), tmp_path_factory.mktemp("sftp")
-    with served("sftp", str(port), str(folder), port=port):
+    with known(folder, port), served("sftp", str(port), str(folder), port=port):
         yield f"sftp://{USER}:{PASSWORD}@127.0.0.1:{port}"
 
 
@@ -215,12 +216,38 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(tmp_path: Path) -> No
     url = f"sftp://{USER}:{PASSWORD}@127.0.0.1:{port}/study"
     exchange = Exchange(url, patience_sec=PATIENCE_SEC)
     words = ("sftp", str(port), str(tmp_path))
-    with served(*words, port=port):
-        assert exchange.put_new("leases/a", b"one")
-    with served(*words, port=port):
-        assert exchange.names("leases/") == ["leases/a"], "a lost connection is no empty folder"
-        assert exchange.get("leases/a") == b"one"
-        assert not exchange.put_new("leases/a", b"two")
+    with known(tmp_path, port):
+        with served(*words, port=port):
+            assert exchange.put_new("leases/a", b"one")
+        with served(*words, port=port):
+            names = exchange.names("leases/")
+            assert names == ["leases/a"], "a lost connection is no empty folder"
+            assert exchange.get("leases/a") == b"one"
+            assert not exchange.put_new("leases/a", b"two")
+
+
+def test_a_server_that_nobody_knows_is_told_no_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, folder = free_port(), tmp_path / "served"
+    folder.mkdir()
+    url = f"sftp://{USER}:{PASSWORD}@127.0.0.1:{port}/study"
+    words = ("sftp", str(port), str(folder))
+    with known(folder, port), served(*words, port=port):
+        Exchange(url).put("a", b"one")
+        (tmp_path / "served.home/.ssh/known_hosts").unlink()
+        with pytest.raises(FairtrialError, match="nobody has said that its key is SHA256:") as none:
+            Exchange(url).get("a")
+        assert "ssh-keyscan" in none.value.hint
+        other = folder.with_name("other")
+        host_key(other)
+        key = (tmp_path / "other.pub").read_text()
+        (tmp_path / "served.home/.ssh/known_hosts").write_text(f"[127.0.0.1]:{port} {key}")
+        with pytest.raises(FairtrialError, match="its key is another than"):
+            Exchange(url).get("a")
+        (tmp_path / "served.home/.ssh/known_hosts").unlink()
+        monkeypatch.setitem(fsspec.config.conf, "sftp", {"host_key_policy": "auto_add"})
+        assert Exchange(url).get("a") == b"one", "who asks for it may know nobody"
 
 
 def test_a_place_that_never_answers_is_an_error_with_where(tmp_path: Path) -> None:

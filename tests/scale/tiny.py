@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.agents.models import open_model
 from runner.agents.spending import Spending
 from runner.benchmarks.without_scorecard import WithoutScorecard
-from runner.protocols import Turn
+from runner.protocols import Turn, UserMessage
 from runner.records import (
     Cell,
     Limits,
@@ -28,11 +29,13 @@ from runner.records.run_store import RunStore
 from runner.runs.attempt import Attempt
 from runner.runs.plan import RunSpec, load_or_create_plan
 from runner.runs.run_inputs import PreparedRun
+from tests.helpers import PATIENCE_SEC
 
 MODEL = "anthropic:tiny"
 PRICE = Price(input=1.0, cache_write=1.0, cache_read=1.0, output=1.0)
 TURN_TOKENS = 10_000
 """A cent, at that price."""
+ASKED_MODEL = "anthropic:claude-sonnet-4-5"
 DEADLY = "deadly"
 """A server whose cells take their worker down."""
 
@@ -71,6 +74,21 @@ class Tiny(WithoutScorecard):
             totals.add_turn(turn, 0.0)
             attempt.writer.write(_usage(number))
         attempt.writer.write(Prose(step=0, turn=0, text=f"the answer of {attempt.cell.id}"))
+        attempt.writer.write(StepEnd(step=0, stop="end"))
+        return Outcome(kind="answered", reason="done")
+
+
+class Asking(Tiny):
+    """Each turn is a request to the provider that the run's settings name."""
+
+    async def run(self, attempt: Attempt) -> Outcome:
+        model = open_model(ASKED_MODEL, attempt.prepared.models)
+        try:
+            said = [UserMessage(text=attempt.cell.id)]
+            turn = await model.turn("Be brief.", said, (), timeout_sec=PATIENCE_SEC)
+        finally:
+            await model.close()
+        attempt.writer.write(Prose(step=0, turn=0, text=turn.text))
         attempt.writer.write(StepEnd(step=0, stop="end"))
         return Outcome(kind="answered", reason="done")
 

@@ -69,7 +69,7 @@ async def cluster_at(address: str, security: Security) -> AsyncIterator[Client]:
             f"tls://{address}", asynchronous=True, security=security, timeout=CONNECT_SEC
         )
     except (OSError, TimeoutError) as error:
-        hint = "`fairtrial scheduler` starts one; is its certificate signed by the same authority?"
+        hint = "`fairtrial executor scheduler` starts one; is its certificate by the same CA?"
         raise NoScheduler(f"no scheduler answers: {error}", where=address, hint=hint) from error
     try:
         yield client

@@ -114,6 +114,10 @@ class Sftp(_OverFsspec):
     """A server that speaks SFTP."""
 
     def __init__(self, url: str) -> None:
+        from fsspec import register_implementation  # noqa: PLC0415 - an extra, and slow to load
+
+        known = "runner.runs.executors.known_hosts.KnownHosts"
+        register_implementation("sftp", known, clobber=True)
         super().__init__(url)
         # Without it, a server that is gone without a word is waited for for ever.
         self._files.ftp.get_channel().settimeout(SILENCE_SEC)
