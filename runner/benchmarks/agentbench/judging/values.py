@@ -39,9 +39,11 @@ from runner.benchmarks.agentbench.judging.clauses import (
 )
 from runner.benchmarks.agentbench.judging.quantities import (
     Quantity,
+    Unit,
     is_same,
     is_same_unit,
     quantities,
+    unit_of,
 )
 from runner.benchmarks.agentbench.judging.turned import Said, Turned
 from runner.benchmarks.agentbench.judging.wanted import (
@@ -84,6 +86,15 @@ def compare_values(query: Query, answer: str) -> tuple[ValueFound, ...]:
     return tuple(map(comparison.found, range(len(query.values))))
 
 
+def _half_digit(figure: Quantity, shown: str) -> float:
+    """Half of the figure's last digit, in the unit of what the tool wrote: 4.92 % of 0.04919."""
+    half = figure.last_digit / 2
+    told = next(iter(quantities(shown)), None)
+    if told is None or not figure.number:
+        return half
+    return half * min(abs(told.number / figure.number), 1.0)
+
+
 class _AnswerComparison:
     def __init__(self, query: Query, answer: str) -> None:
         self.query = query
@@ -91,17 +102,38 @@ class _AnswerComparison:
         self.asked = without_markup(query.query)
         self.reference = without_markup(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
-        self.mentions = [self._mentions(one) for one in self.wanted]
+        self.mentions = [self._mentions(place) for place in range(len(self.wanted))]
         self._strangers: dict[str, bool] = {}
 
-    def _mentions(self, sought: SoughtValue) -> list[ValueMention]:
-        """Without figures of the query: 27.2 lb, that is asked about, are 12.34 kg as well."""
+    def _mentions(self, place: int) -> list[ValueMention]:
+        """Without figures of the query: 27.2 lb, that is asked about, are 12.34 kg as well.
+
+        Nor what says another value of the reference: where it has 12.34 kg and 27.2 lb, either is
+        to be said.
+        """
+        sought = self.wanted[place]
         found = sought.mentions(self.answer)
         if sought.quantity is None:
             return found
         asked = {one.number for one in quantities(self.asked)} - {sought.quantity.number}
-        told = {(one.start, one.end): one.number for one in quantities(self.answer)}
-        return [one for one in found if told[one.start, one.end] not in asked]
+        told = {(one.start, one.end): one for one in quantities(self.answer)}
+        others = self._in_other_units(place, sought.quantity)
+        return [
+            one
+            for one in found
+            if told[one.start, one.end].number not in asked
+            and unit_of(told[one.start, one.end].unit) not in others
+        ]
+
+    def _in_other_units(self, place: int, figure: Quantity) -> set[Unit]:
+        """Units in which another value of the reference is the same figure."""
+        own, tolerance = unit_of(figure.unit), self.wanted[place].tolerance
+        units = set()
+        for other in (one.quantity for one in self.wanted):
+            unit = unit_of(other.unit) if other else None
+            if other and unit and unit != own and is_same(figure, other, tolerance):
+                units.add(unit)
+        return units
 
     def found(self, place: int) -> ValueFound:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
@@ -127,7 +159,7 @@ class _AnswerComparison:
         value, figure = self.query.values[place], self.wanted[place].quantity
         if value.shown is None:
             return []
-        half = figure.last_digit / 2 if figure else None
+        half = _half_digit(figure, value.shown) if figure else None
         shown = wanted(value.shown, half if value.tolerance is None else value.tolerance)
         found = shown.mentions(self.answer)
         if figure is None or not figure.unit or shown.quantity is None or shown.quantity.unit:
