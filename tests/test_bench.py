@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import docker
@@ -27,7 +28,8 @@ def made(tmp_path: Path, engine: docker.DockerClient, base_image: str) -> Iterat
     checkout = make(tmp_path / "checkout")
     yield checkout
     for volume in checkout.volumes():
-        engine.api.remove_volume(volume, force=True)
+        with suppress(docker.errors.NotFound):
+            engine.api.remove_volume(volume, force=True)
     checkout.remove_images(engine)
 
 

@@ -246,7 +246,7 @@ def test_a_run_compares_the_shell_with_a_server_and_writes_every_page(checkout: 
     lines = done.stdout.splitlines()
     assert lines[:2] == [
         "UNGATED · SCREENING · r",
-        "Made with the offline model: it checks plumbing and servers, and ranks nobody.",
+        "Nobody is ranked: no language model answered. Differences from the shell: good",
     ]
     # But for the path of the page, which is the test's own.
     assert max(map(len, lines[:-1])) <= 80 and len(lines) <= 20

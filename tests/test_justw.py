@@ -25,6 +25,7 @@ RECIPES = [
     "test",
     "test-llm",
     "test-agents",
+    "test-page",
     "check",
     "testbed",
     "lock",

@@ -477,7 +477,8 @@ def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
         return
     if has_mute_word_near(file, mention.symbol, mention.lines):
         yield f"near the lines {mention.symbol} is a word of a comment or a string"
-    if has_longer_word_near(file, mention.symbol, mention.lines):
+    is_bare = len(parts_of(mention.symbol)) == 1  # An owner who is nowhere is an invention.
+    if is_bare and has_longer_word_near(file, mention.symbol, mention.lines):
         yield f"near the lines stands a longer word than {mention.symbol}, or one of another case"
     if is_wide(mention.lines) and file.places(mention.symbol).bodies.gap_to(mention.lines) == 0:
         yield f"{mention.symbol} is among the lines, which are too many to point at it"

@@ -85,9 +85,11 @@ def test_a_rubric_fitted_to_an_answer_after_the_run_lifts_no_figure_without_a_wo
     assert capsys.readouterr().out.startswith(flag)
     assert fairtrial(with_shop, "report", "done", "--full") == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert shown.count(flag) > 3 and "generation 2 (accept): a clearer rubric" in shown
-    for page in pages(store).values():
-        assert all(flag in line for line in headings(page)), headings(page)
+    assert shown.count(flag) >= 2 and "generation 2 (accept): a clearer rubric" in shown
+    for name, page in pages(store).items():
+        # In Markdown a heading is copied without what stands above it; the page marks its drawings.
+        marked = headings(page) if name == "report.md" else [page]
+        assert all(flag in line for line in marked), marked
         assert "a clearer rubric" in page and "could have read the answers" in page
     report = report_json(store)
     assert report["since"]["planned"]["generation"] == 1

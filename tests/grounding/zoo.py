@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import count
 from typing import NamedTuple
 
 from runner.grounding.verify import Grounding, ground
 from tests.grounding.fakes import MemoryFiles
+
+_CALLS = count()
 
 Make = Callable[[int], str]
 
@@ -147,7 +150,8 @@ _NAMES = ("foo", "bar", "C7.foo", "zork{}", "f{}", "C{}.f{}", "Zork{}.foo")
 
 def ground_source(hostile: Hostile, chars: int, citations: int) -> Grounding:
     """What citing many names all over the file gives."""
-    source = hostile.make(chars)
+    # What is known of a file is kept: as many lines at its end as no file before had.
+    source = hostile.make(chars) + "\n" * next(_CALLS)
     lines = source.count("\n") + 1
     texts = []
     for place in range(citations):

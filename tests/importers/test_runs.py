@@ -143,23 +143,19 @@ def test_two_files_are_scored_compared_and_rank_nobody(two: Here) -> None:
     assert two.audit.whole().contradictions == ()
 
 
-def test_every_form_of_the_report_is_marked_in_every_heading(
-    here: Here, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_form_of_the_report_is_marked(here: Here, capsys: pytest.CaptureFixture[str]) -> None:
     assert here.bring(f"shell={shell(here)}", f"good={good(here)}") == 0
     printed = capsys.readouterr().out
     assert printed.startswith("UNGATED · IMPORTED · SCREENING · ")
     assert "IMPORTED: another harness ran these cells." in printed
     assert "Nobody is ranked: these cells were imported." in printed
     printed = terminal.render(Report.model_validate_json(json.dumps(here.reported())), width=120)
-    titles = ("Fairness of the answers", "What may not be concluded", "Costs of the agent")
-    for title in titles:
-        assert f"IMPORTED · SCREENING · {title}" in printed
+    assert printed.startswith("IMPORTED: another harness ran these cells.")
     markdown = (here.store.folder / "report.md").read_text()
     headings = [line for line in markdown.splitlines() if line.startswith(("# ", "## "))]
     assert headings and all("IMPORTED" in heading for heading in headings)
     page = (here.store.folder / "report.html").read_text()
-    assert page.count('<span class="flag">IMPORTED</span>') == page.count("<h2") + page.count("<h1")
+    assert '<span class="flag">IMPORTED</span>' in page.partition("<main")[0]
     cells = here.reported()["imported"]
     assert [(cell["harness"], cell["file"]) for cell in cells] == [
         ("claude-code", "shell.json"),

@@ -132,10 +132,11 @@ def test_a_model_that_it_cannot_ask_is_refused(cells: Cells) -> None:
 
 # --- what is closed -----------------------------------------------------------------------------
 
+# It does not find itself, and is short enough to be shown whole.
 SEARCH = (
-    "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; "
-    "grep -rIs a-key-that-no-cell /home /tmp /opt /workspace /var /run /etc; "
-    "ls -l /proc/*/exe /proc/*/fd 2>&1 | head -200; "
+    "env | grep KEY; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' "
+    "| grep 'a-key-th[a]t-no-cell'; "
+    "grep -rIs 'a-key-th[a]t-no-cell' /home /tmp /opt /workspace /var /run /etc; "
     "python3 -c 'import socket; socket.create_connection((\"192.0.2.9\", 80), 3)' 2>&1 | tail -1"
 )
 SNEAK = r"""

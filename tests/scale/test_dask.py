@@ -59,10 +59,10 @@ def test_a_killed_worker_costs_the_cell_it_had_under_way_and_no_other(
     ledger = read_ledger(ground.ledger)
     assert begun_after(store) == 0, "what had finished was paid once"
     twice = [cell for cell, count in ledger.begun.items() if count > 1]
-    assert len(twice) <= 1
-    lost = [item for item in store.load().cells if item.lost]
-    assert [item.cell.id for item in lost] in ([], twice)
-    assert [item.cell.id for item in store.load().cells if item.attempts > 1] == twice
+    again = [item.cell.id for item in store.load().cells if item.attempts > 1]
+    assert len(again) <= 1 and twice in ([], again)
+    # Killed before its first turn, it has paid for nothing yet.
+    assert [item.cell.id for item in store.load().cells if item.lost] in ([], again)
     assert any("is lost" in note for note in told.notes)
 
 

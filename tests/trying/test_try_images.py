@@ -231,7 +231,7 @@ def test_a_run_of_one_repository_defines_the_package_that_it_is_asked_to_measure
     (run,) = (made.root / ".fairtrial/exact").glob("*/runs/r")
     keyed = json.loads((run / "report.json").read_text())["keyed"]
     found = {arm["label"]: arm["f1"]["value"] for arm in keyed["arms"]}
-    name = slug_of(read_asked(server, ()))
+    name = f"try-{slug_of(read_asked(server, ()))}"
     assert found.keys() == {"shell", name, f"{name}+20"}
     assert found[f"{name}+20"] <= found[name]
     again = made.fairtrial("run", *words, *arms, "--ungated", "--run", "r")

@@ -43,6 +43,9 @@ _SESSION_HEADERS = ("x-opencode-session-id", "x-session-id")
 class OpenCode(PackagedAgent):
     kind = "openai"
     dialect = ChatApi()
+    beside_servers = frozenset(
+        {"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}
+    )
 
     def command(self, start: StepStart) -> ProgramCommand:
         argv = [start.program, "run", "--model", f"provider/{start.model}", *FLAGS]
