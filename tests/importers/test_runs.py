@@ -155,7 +155,7 @@ def test_every_form_of_the_report_is_marked(here: Here, capsys: pytest.CaptureFi
     headings = [line for line in markdown.splitlines() if line.startswith(("# ", "## "))]
     assert headings and all("IMPORTED" in heading for heading in headings)
     page = (here.store.folder / "report.html").read_text()
-    assert '<span class="flag">IMPORTED</span>' in page.partition("<main")[0]
+    assert "IMPORTED · SCREENING</strong>" in page.partition("<main")[0]
     cells = here.reported()["imported"]
     assert [(cell["harness"], cell["file"]) for cell in cells] == [
         ("claude-code", "shell.json"),
