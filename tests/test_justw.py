@@ -244,7 +244,9 @@ def test_a_recipe_that_needs_no_engine_never_asks_for_one(justw: Wrapper, recipe
     assert "docker" not in justw.did()
 
 
-@pytest.mark.parametrize("recipe", ["demo", "test", "cell", "run", "bench"])
+@pytest.mark.parametrize(
+    "recipe", ["demo", "test", "test-agents", "testbed", "cell", "run", "bench", "campaign"]
+)
 def test_no_engine_and_no_root_ends_with_what_is_missing_and_how_to_get_it(
     justw: Wrapper, recipe: str
 ) -> None:

@@ -34,7 +34,9 @@ FIRST_CHARS = 1000
 class ClaudeCode(PackagedAgent):
     kind = "anthropic"
     dialect = MessagesApi()
-    beside_servers = frozenset({"ListMcpResourcesTool", "ReadMcpResourceTool"})
+    beside_servers = frozenset(
+        {"ListMcpResourcesTool", "ReadMcpResourceTool", "ReadMcpResourceDirTool"}
+    )
 
     def command(self, start: StepStart) -> ProgramCommand:
         # No settings of a user; with those of a project, its CLAUDE.md is read.
