@@ -40,7 +40,7 @@ class Workers:
         self.progress.workers(str(self))
 
     def __str__(self) -> str:
-        """`2 at work, cells begun: 10.0.0.3:4412 120, 10.0.0.4:3311 98; 1 take none`."""
+        """`2 at work, cells begun: 192.0.2.3:4412 120, 192.0.2.4:3311 98; 1 take none`."""
         named = [f"{_short(worker)} {self._begun[worker]}" for worker in self._slots]
         more = [f"and {len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
         listed = ", ".join(named[:MOST_NAMED] + more)
