@@ -32,7 +32,7 @@ test-llm *ARGS:
 
 # Opt-in: Claude Code in a real cell; npm fetches it here, under its own licence
 test-agents *ARGS:
-    @{{ python }} -m pytest tests/real_agents/claude_code_cells.py tests/real_agents/claude_code_servers.py "$@"
+    @{{ python }} -m pytest tests/real_agents/claude_code_cells.py "$@"
 
 # The page in a real browser: installs Debian's Chromium and axe-core where they are not there
 test-page *ARGS:

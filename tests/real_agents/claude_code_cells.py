@@ -1,6 +1,7 @@
 """`just test-agents`: Claude Code, really started in real cells, against a scripted provider.
 
-Opt-in: it is proprietary, and npm fetches it on this machine for whoever asks for it.
+Opt-in: it is proprietary, and npm fetches it on this machine for whoever asks for it. What is
+imported is run on these cells, as it is on those of the other agents.
 """
 
 from __future__ import annotations
@@ -10,11 +11,24 @@ from collections.abc import Iterator
 import docker
 import pytest
 
-from tests.real_agents.cells import Cells, Ran, open_cells
+from tests.real_agents.cells import Cells, open_cells
 from tests.real_agents.policies import ANSWER, shell_call
 from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
+from tests.real_agents.test_servers_of_users import (
+    SERVERS,
+    ran,
+    test_a_slow_start_is_no_time_of_the_agents,
+    test_all_of_their_tools_are_offered_however_many,
+    test_each_server_is_called_answered_scored_and_compared,
+)
 from tests.real_agents.whole_run import require_whole, whole_run
 
+__all__ = [
+    "ran",
+    "test_a_slow_start_is_no_time_of_the_agents",
+    "test_all_of_their_tools_are_offered_however_many",
+    "test_each_server_is_called_answered_scored_and_compared",
+]
 pytestmark = pytest.mark.docker
 MODEL = "claude-sonnet-4-5"
 
@@ -27,16 +41,13 @@ def cells(
     folder = tmp_path_factory.mktemp("claude") / "checkout"
     with open_cells("claude-code", folder, engine, model=MODEL) as opened:
         opened.add_two_steps()
+        for name in SERVERS:
+            opened.add_shipped(name)
         yield opened
 
 
-@pytest.fixture(scope="module")
-def ran(cells: Cells) -> Ran:
-    return whole_run(cells)
-
-
-def test_both_arms_are_answered_over_two_steps_of_one_session(ran: Ran) -> None:
-    require_whole(ran, "Claude Code 2.1.330")
+def test_both_arms_are_answered_over_two_steps_of_one_session(cells: Cells) -> None:
+    require_whole(whole_run(cells), "Claude Code 2.1.330")
 
 
 def test_a_subagents_words_are_no_answer(cells: Cells) -> None:
