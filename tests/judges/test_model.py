@@ -80,7 +80,7 @@ def test_a_right_answer_earns_all_and_every_fact_has_its_quote(api: str) -> None
     assert all(item.quote in texts and item.credit == 1.0 for item in verdict.facts)
 
 
-def test_the_model_sees_fact_source_and_answer_and_nothing_else() -> None:
+def test_the_model_sees_question_fact_source_and_answer_and_nothing_else() -> None:
     with reading(read_honestly) as reader:
         verdict_of(reader.judge(), GOOD)
     seen, _ = sorted(reader.seen, key=lambda item: -len(item.facts))
@@ -88,8 +88,9 @@ def test_the_model_sees_fact_source_and_answer_and_nothing_else() -> None:
     path = {"path": "shop/store.py", "lines": ["2:     def put(self, message: str) -> None:"]}
     assert shown["source"] == [path]
     assert seen.answer == GOOD[0]
-    # Weights, criteria, places of the scenario and the prompts are no part of what is read.
-    for word in ("map_quality", "weight", "0.6", "shop-queue", SCENARIO.steps[0].prompt):
+    assert seen.question == SCENARIO.steps[0].prompt
+    # Weights, criteria, places of the scenario and other steps are no part of what is read.
+    for word in ("map_quality", "weight", "0.6", "shop-queue", SCENARIO.steps[1].prompt):
         assert word not in seen.text + seen.system
 
 

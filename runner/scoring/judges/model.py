@@ -170,16 +170,15 @@ class ModelJudge:
             for place, (key, fact) in enumerate(facts_of(one.rubric).items(), 1):
                 shown = tuple(one.shown[key])
                 asked.append(FactQuestion(id=f"f{place}", says=fact.says, shown=shown))
-            texts = visible(one.answer.text), visible(other.answer.text)
-            yield pair(self._basis, one.number, asked, *texts)
+            yield pair(self._basis, one.number, asked, (one.answer, other.answer))
 
     def _asks(self, steps: Sequence[_JudgedStep]) -> Iterator[FactAsk]:
         for step in steps:
             if step.answer is not None:
                 for duplicate in range(1, self.judging.duplicates + 1):
-                    yield from self._asks_of(step, visible(step.answer.text), duplicate)
+                    yield from self._asks_of(step, step.answer, duplicate)
 
-    def _asks_of(self, step: _JudgedStep, text: str, duplicate: int) -> Iterator[FactAsk]:
+    def _asks_of(self, step: _JudgedStep, answer: AnswerStep, duplicate: int) -> Iterator[FactAsk]:
         facts = facts_of(step.rubric)
         order = list(facts)
         # In one order alone, what stands first or last would always be read alike.
@@ -189,7 +188,8 @@ class ModelJudge:
         asked = []
         for name, key in ids.items():
             asked.append(FactQuestion(id=name, says=facts[key].says, shown=tuple(step.shown[key])))
-        for request in form.batches(asked, self.judging.batch, text):
+        text = visible(answer.text)
+        for request in form.batches(asked, self.judging.batch, answer.prompt, text):
             yield FactAsk(
                 key=digest_of([self._basis, request.text, request.schema, duplicate]),
                 step=step.number,
