@@ -85,8 +85,13 @@ def test_the_model_sees_question_fact_source_and_answer_and_nothing_else() -> No
         verdict_of(reader.judge(), GOOD)
     seen, _ = sorted(reader.seen, key=lambda item: -len(item.facts))
     (shown,) = [item for item in seen.facts.values() if item["fact"] == "the base store raises"]
-    path = {"path": "shop/store.py", "lines": ["2:     def put(self, message: str) -> None:"]}
-    assert shown["source"] == [path]
+    [source] = shown["source"]
+    # The fact cites line 2; the lines around it say what becomes of it.
+    assert source["path"] == "shop/store.py" and source["lines"][:3] == [
+        "1: class Store:",
+        "2:     def put(self, message: str) -> None:",
+        "3:         raise NotImplementedError",
+    ]
     assert seen.answer == GOOD[0]
     assert seen.question == SCENARIO.steps[0].prompt
     # Weights, criteria, places of the scenario and other steps are no part of what is read.

@@ -47,6 +47,8 @@ from runner.support.token_estimate import CHARS_PER_TOKEN
 
 OUTPUT_TOKENS = 8192
 """Of one reply. Thinking is off: a forced call takes none."""
+FEWEST_LINES = 14
+"""Shown of a place: a shorter one with as many lines before it as after it."""
 TOKENS_PER_FACT = 60
 """Of a reply, as it is estimated: an id, a verdict and a quote."""
 
@@ -226,12 +228,10 @@ def _read(place: MustCite, source: LineSource | None) -> Shown:
     if source is None:
         raise NoVerdict("the judge reads the lines that facts cite, and no source is at hand")
     end = place.end or place.line
-    return Shown(
-        path=place.path,
-        line=place.line,
-        end=end,
-        text=source.lines(place.path, place.line, end),
-    )
+    # A call alone does not show the branch that it stands in.
+    margin = max(0, FEWEST_LINES - (end - place.line)) // 2
+    line, end = max(1, place.line - margin), end + margin
+    return Shown(path=place.path, line=line, end=end, text=source.lines(place.path, line, end))
 
 
 # --- what is counted ------------------------------------------------------------------------
