@@ -180,6 +180,13 @@ def test_line_ends_and_blanks_of_a_quote_do_not_matter_and_its_letters_do() -> N
     assert fact(judged(GOOD, about(KEPT, SAID[KEPT][0].upper()))).credit == LEFT_OUT
 
 
+def test_a_quote_may_begin_with_its_item_s_number() -> None:
+    numbered = "1. `Queue.deliver` (shop/queue.py:11) tries to store the message"
+    assert numbered in GOOD[0]
+    found = fact(judged(GOOD, about(KEPT, numbered)))
+    assert (found.credit, found.place) == (1.0, "right")
+
+
 @pytest.mark.parametrize("quote", ["", "the", "it  to", GOOD[0]])
 def test_a_quote_too_short_or_too_long_to_be_one_earns_nothing(quote: str) -> None:
     texts = (GOOD[0] + " word" * 80, GOOD[1])
