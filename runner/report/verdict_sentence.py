@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from runner.records import is_candidate
 from runner.report import tables
-from runner.report.grid import clean
+from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Delta, Report
+
+NAMES_SHOWN = 3
 
 
 def verdicts(report: Report) -> Iterator[str]:
@@ -34,6 +36,32 @@ def in_short(report: Report) -> str:
         return first
     told_apart = (said.rstrip(".") for said in _alike(report))
     return f"{'; '.join([*tables.said_of(compared), *told_apart])}."
+
+
+def extent(report: Report) -> str:
+    """`18 cells planned, 17 measured, 1 broken: alpha, bravo and 4 more, by claude-x`."""
+    models = listed(list(map(clean, report.models)), NAMES_SHOWN)
+    scenarios = listed(list(map(clean, report.scenarios)), NAMES_SHOWN)
+    return f"{_cells(report)}: {scenarios}, by {models}"
+
+
+def _cells(report: Report) -> str:
+    counts = {
+        "measured": total(report, "measured"),
+        "broken": total(report, "broken"),
+        "to do": total(report, "unfinished"),
+        "contradicted": total(report, "contradicted"),
+    }
+    always = ("measured", "broken")
+    said = [f"{count} {name}" for name, count in counts.items() if count or name in always]
+    planned = total(report, "planned")
+    cells = "cell" if planned == 1 else "cells"
+    return f"{planned} {cells} planned, {', '.join(said)}"
+
+
+def total(report: Report, name: str) -> int:
+    """Of a count of cells, over all arms."""
+    return sum(getattr(arm.tally, name) for arm in report.arms)
 
 
 def _alike(report: Report) -> Iterator[str]:
@@ -73,7 +101,7 @@ def _sentence(report: Report, arm: ArmReport) -> str:
     }.get(delta.judgement)
     if said is None:
         return f"{name}: {clean(delta.says)}."
-    return f"{said} ({_extent(report, delta)}){_cost(arm)}{_where(delta)}."
+    return f"{said} ({_extent_of(report, delta)}){_cost(arm)}{_where(delta)}."
 
 
 def _figure(delta: Delta, *, sized: bool = False) -> str:
@@ -92,7 +120,7 @@ def _short(value: float | None) -> str:
     return "any size" if value is None else f"{value:.3f}"
 
 
-def _extent(report: Report, delta: Delta) -> str:
+def _extent_of(report: Report, delta: Delta) -> str:
     scenarios = f"{delta.scenarios} scenario{'s' * (delta.scenarios != 1)}"
     return f"{scenarios}, {report.trials} trial{'s' * (report.trials != 1)}"
 

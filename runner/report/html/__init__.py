@@ -18,12 +18,12 @@ from markupsafe import Markup
 
 from runner.report import tables
 from runner.report.grid import Bar, Table, clean
-from runner.report.html.block_section import block_anchor, block_section
+from runner.report.html.block_section import block_anchor, block_link, block_section, block_title
 from runner.report.html.drawings import budget, cell_anchor, forest, pareto
 from runner.report.page_data import PHASES, PageData
 from runner.report.plot import Plot
 from runner.report.records import Report
-from runner.report.verdict_sentence import verdicts
+from runner.report.verdict_sentence import extent, verdicts
 
 TEMPLATES = Path(__file__).parent
 NO_DATA = PageData()
@@ -33,7 +33,7 @@ PAGE_BYTES = 5_000_000
 
 def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
     """Name -> page: report.html, and in a large run pages/*.html, one a block."""
-    sections = {block_anchor(it): block_section(it, report.marks) for it in data.blocks}
+    sections = {block_anchor(it): block_section(it, report) for it in data.blocks}
     whole = sum(len(section.encode()) for section in sections.values())
     if whole < PAGE_BYTES * 0.8:
         page = _page(report, data, sections, {})
@@ -41,9 +41,9 @@ def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
             return {"report.html": page}
     beside = {anchor: f"pages/{anchor}.html" for anchor in sections}
     found = {"report.html": _page(report, data, {}, beside)}
-    for anchor, section in sections.items():
+    for block, (anchor, section) in zip(data.blocks, sections.items(), strict=True):
         found[beside[anchor]] = _template("block.html").render(
-            report=report, section=section, title=anchor, **_assets()
+            report=report, section=section, title=block_title(block, report), **_assets()
         )
     return found
 
@@ -68,12 +68,13 @@ def _page(
         tables=tables,
         describe=describe,
         verdicts=said,
+        extent=extent,
         forest=forest(report, data),
         plots=list(pareto(report, data)),
         budget=budget(report, data),
         phases=PHASES,
         sections=sections,
-        beside=beside,
+        beside=[block_link(it, report, beside[block_anchor(it)]) for it in data.blocks if beside],
         where=where,
         cell_anchor=cell_anchor,
         strip=list(tables.provenance(report)),
