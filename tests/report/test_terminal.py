@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +16,7 @@ from rich.cells import cell_len
 
 from runner.records import Imported, Since
 from runner.records.run_store import LoadedCell, LoadedRun
-from runner.report import tables, terminal, terminal_first
+from runner.report import html, tables, terminal, terminal_first
 from runner.report.build_report import build_report
 from runner.report.grid import Table, number, table, words
 from runner.report.records import Report
@@ -231,6 +233,14 @@ def test_a_crowded_run_keeps_its_marks_its_answer_and_what_to_do_next() -> None:
     assert "\nshell " in text and "more arms, with --full" in text
     assert "more things went wrong: see --full" in text
     assert lines[-1] == f"page  {PAGE}"
+
+
+@pytest.mark.parametrize("made", [small_run(), two_cells(), loaded(arms_of(["a", "b"]))])
+def test_the_terminal_and_the_page_begin_with_the_same_sentence(made: LoadedRun) -> None:
+    report = report_of(made)
+    told = " ".join(first(report).split())
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", html.render(report))
+    assert " ".join(unescape(headline).split()) in told
 
 
 def test_every_mark_of_honesty_is_on_the_first_screen() -> None:

@@ -35,7 +35,7 @@ def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
     """Name -> page: report.html, and in a large run pages/*.html, one a block."""
     sections = {block_anchor(it): block_section(it, report) for it in data.blocks}
     whole = sum(len(section.encode()) for section in sections.values())
-    if whole < PAGE_BYTES * 0.8:
+    if whole < PAGE_BYTES:
         page = _page(report, data, sections, {})
         if len(page.encode()) <= PAGE_BYTES:
             return {"report.html": page}
@@ -62,6 +62,7 @@ def _page(
         for cell in block.cells
     }
     said = list(verdicts(report))
+    plots = list(pareto(report, data))
     return _template("report.html").render(
         report=report,
         data=data,
@@ -70,7 +71,8 @@ def _page(
         verdicts=said,
         extent=extent,
         forest=forest(report, data),
-        plots=list(pareto(report, data)),
+        plots=plots,
+        whiskers=any(point.low is not None for plot in plots for point in plot.points),
         budget=budget(report, data),
         phases=PHASES,
         sections=sections,

@@ -20,8 +20,8 @@ from runner.report.page_data import BlockEvidence, CallMade, CellEvidence
 from runner.report.records import Report
 from runner.report.view import SHELL, unique
 
-ARGUMENTS_SHOWN = 1_500
-RESULT_SHOWN = 700
+ARGUMENTS_SHOWN = 800
+RESULT_SHOWN = 400
 CALLS_SHOWN = 120
 """Of a cell; more are counted."""
 
@@ -243,7 +243,7 @@ def _side(cell: CellEvidence, found: tuple[int, CallMade] | None) -> Markup:
     if found is None:
         return element("td", "", class_="text")
     number, call = found
-    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), 160)}"
+    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), 100)}"
     link = element("a", words, href=f"#{call_anchor(cell.cell.id, number)}")
     return element("td", link, class_="text")
 
@@ -260,7 +260,7 @@ def _fact_by_fact(block: BlockEvidence) -> Iterator[Markup]:
     for step, says in asked:
         said = [found.get((step, says), "") for found in by_arm]
         cells = [element("td", it, class_=f"verdict {it}") for it in said]
-        name = element("th", clean(says, 300), scope="row", class_="text")
+        name = element("th", clean(says, 160), scope="row", class_="text")
         rows.append(element("tr", name, *cells, class_="same" if len(set(said)) == 1 else "other"))
     labels = [element("th", clean(cell.label, 40), scope="col") for cell in block.cells]
     head = element("tr", element("th", "fact", scope="col", class_="text"), *labels)
