@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -29,38 +30,61 @@ TEMPLATES = Path(__file__).parent
 NO_DATA = PageData()
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
+SECTIONS_BYTES = 0.9 * PAGE_BYTES
+"""The rest is for tables and plots."""
 
 
-def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
-    """Name -> page: report.html, and in a large run pages/*.html, one a block."""
-    sections = {block_anchor(it): block_section(it, report) for it in data.blocks}
-    whole = sum(len(section.encode()) for section in sections.values())
-    if whole < PAGE_BYTES:
-        page = _page(report, data, sections, {})
+class _Section(NamedTuple):
+    title: str
+    markup: Markup
+
+
+def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]:
+    """(Name, page): in a large run pages/*.html, one a block, and report.html last.
+
+    One block's evidence is in memory at a time, once it is clear that all would be too much.
+    """
+    sections: dict[str, _Section] = {}
+    where: dict[str, str] = {}
+    links: list[Markup] = []
+    size = 0
+    for block in data.blocks:
+        file = f"pages/{block_anchor(block)}.html"
+        sections[file] = _Section(block_title(block, report), block_section(block, report))
+        links.append(block_link(block, report, file))
+        where |= {cell_anchor(cell.cell.id): file for cell in block.cells}
+        size += len(sections[file].markup.encode())
+        if size >= SECTIONS_BYTES:
+            yield from _beside(report, sections)
+            sections = {}
+    if size < SECTIONS_BYTES:
+        inside = [section.markup for section in sections.values()]
+        page = _page(report, data, inside, [], dict.fromkeys(where, ""))
         if len(page.encode()) <= PAGE_BYTES:
-            return {"report.html": page}
-    beside = {anchor: f"pages/{anchor}.html" for anchor in sections}
-    found = {"report.html": _page(report, data, {}, beside)}
-    for block, (anchor, section) in zip(data.blocks, sections.items(), strict=True):
-        found[beside[anchor]] = _template("block.html").render(
-            report=report, section=section, title=block_title(block, report), **_assets()
-        )
-    return found
+            yield "report.html", page
+            return
+    yield from _beside(report, sections)
+    yield "report.html", _page(report, data, [], links, where)
+
+
+def _beside(report: Report, sections: Mapping[str, _Section]) -> Iterator[tuple[str, str]]:
+    template = _template("block.html")
+    for file, (title, markup) in sections.items():
+        yield file, template.render(report=report, section=markup, title=title, **_assets())
 
 
 def render(report: Report, data: PageData = NO_DATA) -> str:
     """Every value is escaped; none is marked safe but what `element` made."""
-    return pages(report, data)["report.html"]
+    return dict(pages(report, data))["report.html"]
 
 
 def _page(
-    report: Report, data: PageData, sections: Mapping[str, Markup], beside: Mapping[str, str]
+    report: Report,
+    data: PageData,
+    sections: Sequence[Markup],
+    beside: Sequence[Markup],
+    where: Mapping[str, str],
 ) -> str:
-    where = {
-        cell_anchor(cell.cell.id): beside.get(block_anchor(block), "")
-        for block in data.blocks
-        for cell in block.cells
-    }
     said = list(verdicts(report))
     plots = list(pareto(report, data))
     return _template("report.html").render(
@@ -76,7 +100,7 @@ def _page(
         budget=budget(report, data),
         phases=PHASES,
         sections=sections,
-        beside=[block_link(it, report, beside[block_anchor(it)]) for it in data.blocks if beside],
+        beside=beside,
         where=where,
         cell_anchor=cell_anchor,
         strip=list(tables.provenance(report)),
@@ -109,6 +133,7 @@ def _template(name: str) -> Template:
     return _environment().get_template(name)
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

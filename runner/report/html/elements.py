@@ -15,24 +15,26 @@ def element(name: str, *inside: object, **attributes: object) -> Markup:
 
     `class_` is class, and `_` in a name a hyphen: `text_anchor`.
     """
-    words = [Markup("<{}").format(name)]
+    # Joined as plain text, each part escaped: `Markup.format` took half of a large run's report.
+    words = [f"<{name}"]
     for key, value in attributes.items():
         if value is not None:
-            # As plain text: what is markup already may hold a quote that would end the value.
-            told = str.__str__(value) if isinstance(value, str) else str(value)
-            words.append(Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), told))
-    if name in VOID and not inside:
-        return Markup("").join([*words, Markup("/>")])
-    closing = Markup("</{}>").format(name)
-    return Markup("").join([*words, Markup(">"), joined(*inside), closing])
+            # Of markup too: a quote in it would end the value.
+            words.append(f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"')
+    closing = "/>" if name in VOID and not inside else f">{joined(*inside)}</{name}>"
+    return Markup("".join([*words, closing]))  # noqa: S704
 
 
 def joined(*inside: object) -> Markup:
     """One after another; None and False are nothing, so that a part may be absent."""
-    told = (one for one in inside if one is not None and one is not False)
-    return Markup("").join(one if isinstance(one, Markup) else _between_tags(one) for one in told)
+    # Each is escaped here, or was made here.
+    return Markup("".join(map(_between_tags, filter(_is_there, inside))))  # noqa: S704
 
 
-def _between_tags(one: object) -> Markup:
+def _between_tags(part: object) -> str:
     """Quotes end nothing there, and code is full of them: escaped, they are a twentieth of it."""
-    return Markup(escape(str(one), quote=False))  # noqa: S704
+    return part if isinstance(part, Markup) else escape(str(part), quote=False)
+
+
+def _is_there(part: object) -> bool:
+    return part is not None and part is not False
