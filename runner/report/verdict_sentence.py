@@ -22,7 +22,11 @@ def verdicts(report: Report) -> Iterator[str]:
     elif not compared:
         yield "No answer: no server was run beside the shell."
     elif all(arm.delta.judgement == "not_ranked" for arm in compared):
-        yield from _unranked(report, compared)
+        yield from _without_verdict(tables.answer(report), compared)
+    elif {(it.delta.judgement, it.delta.says) for it in compared} == {
+        ("too_few", compared[0].delta.says)
+    }:
+        yield from _without_verdict(compared[0].delta.says, compared)
     else:
         yield from (_sentence(report, arm) for arm in compared)
         yield from _alike(report)
@@ -75,9 +79,8 @@ def _alike(report: Report) -> Iterator[str]:
             yield f"{clean(pair.first)} and {clean(pair.second)} cannot be told apart."
 
 
-def _unranked(report: Report, compared: list[ArmReport]) -> Iterator[str]:
-    """Differences are told; whose is meant by them is not."""
-    why = tables.answer(report)
+def _without_verdict(why: str, compared: list[ArmReport]) -> Iterator[str]:
+    """Differences are told; what is meant by them is not."""
     told = "; ".join(f"{clean(arm.label)} {_figure(arm.delta)}{_cost(arm)}" for arm in compared)
     yield f"{why[:1].upper()}{why[1:]}."
     yield f"Differences from the shell: {told}."

@@ -274,7 +274,7 @@ def test_a_screen_without_an_answer_says_why_there_is_none() -> None:
     assert "No answer: no server was run beside the shell." in alone
     assert "\n1 cell planned, 1 measured, 0 broken: alpha, by claude-sonnet-4\n" in alone
     few = first(report_of(loaded(arms_of(["codegraph"], 2))))
-    assert "too few to tell (2 of 6 repositories, or 2 of 12" in few
+    assert "Too few to tell (2 of 6 repositories, or 2 of 12" in few
     offline = first(report_of(two_cells()))
     assert "codegraph: not compared: no trial has a score in both arms (no judge" in offline
 
