@@ -29,6 +29,9 @@ SETTINGS: dict[str, Any] = {
     "web_search": "disabled",
     "analytics.enabled": False,
     "check_for_update_on_startup": False,
+    # They are fetched when it starts.
+    "features.plugins": False,
+    "features.apps": False,
     # The bridge reads what is asked.
     "features.enable_request_compression": False,
 }
