@@ -117,7 +117,13 @@ class Heard:
         self.events: list[Event] = []
         self.agent = PACKAGED["codex"]
         self.totals = UsageTotals()
-        self.ledger = CellLedger(self.agent, dict(OFFERED), self.events.append, self.totals)
+        self.ledger = CellLedger(
+            self.agent,
+            dict(OFFERED),
+            self.events.append,
+            self.totals,
+            names={"echo": "mcp__good__echo"},
+        )
 
     def turn(self, reply: Reply, *results: GivenResult, conversation: str = "own") -> None:
         asked = request(self.agent, ["exec_command", *OFFERED], *results)
