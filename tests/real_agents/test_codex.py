@@ -16,8 +16,9 @@ from runner.agents.packaged.packaged_agent import ProgramCommand, StepStart
 from runner.records import ServerSpec
 from tests.checkout import SESSION
 from tests.real_agents.cells import KEY, MODEL, SECOND, Cells, Ran, open_cells
+from tests.real_agents.deferred import HELLO, coding, searching
 from tests.real_agents.policies import ANSWER, looking, shell_call, stepwise
-from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
+from tests.real_agents.scripted_provider import Asked, Policy, Reply, ToolUse, Usage
 from tests.real_agents.whole_run import require_read_by_every_verb, require_summed_up
 
 pytestmark = pytest.mark.docker
@@ -199,11 +200,14 @@ class Forgetful(Codex):
         return super().command(replace(start, server=""))
 
 
+@pytest.mark.parametrize(("model", "policy"), [(MODEL, looking()), ("gpt-5.5", searching)])
 def test_an_arm_whose_tools_were_not_offered_is_broken_and_never_scored(
-    cells: Cells, monkeypatch: pytest.MonkeyPatch
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, model: str, policy: Policy
 ) -> None:
     monkeypatch.setitem(PACKAGED, "codex", Forgetful())
-    run = cells.run(looking(), "--scenario", "small", "--server", "good")
+    run = replace(cells, model=f"openai:{model}").run(
+        policy, "--scenario", "small", "--server", "good"
+    )
     assert run.of("shell").outcome == "answered"
     good = run.of("good")
     assert good.outcome == "agent_not_treated"
@@ -211,6 +215,25 @@ def test_an_arm_whose_tools_were_not_offered_is_broken_and_never_scored(
     assert not (good.folder.parent / "scorecard.json").exists()
     # Before anything was paid for.
     assert good.of("usage") == []
+
+
+@pytest.mark.parametrize(("model", "policy"), [("gpt-5.5", searching), ("gpt-6-sol", coding)])
+def test_tools_that_its_model_has_to_search_for_are_the_servers_arm_all_the_same(
+    cells: Cells, model: str, policy: Policy
+) -> None:
+    """As Codex treats the models that it knows, and none of the others in these tests."""
+    run = replace(cells, model=f"openai:{model}").run(
+        policy, "--scenario", "small", "--server", "good"
+    )
+    assert [it.outcome for it in run.attempts] == ["answered"] * 2, run.said
+    good = run.of("good")
+    assert good.program == run.of("shell").program
+    assert "found by the agent's own search" in good.notes
+    (call,) = [it for it in good.of("tool_call") if it["origin"] == "server"]
+    assert (call["tool"], call["arguments"]) == ("mcp__good__echo", HELLO)
+    results = {it["call_id"]: it for it in good.of("tool_result")}
+    assert results[call["call_id"]]["text"].endswith("hello")
+    assert not any(it["is_error"] for it in results.values())
 
 
 def test_a_server_that_needs_more_than_a_minute_is_waited_for(cells: Cells) -> None:

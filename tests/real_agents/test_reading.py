@@ -208,7 +208,9 @@ def test_each_conversation_counts_its_tokens_once() -> None:
 # --- treatment ----------------------------------------------------------------------------------
 
 
-def treated(server: str, tools: list[str], name: str = "codex") -> list[SeenProgram]:
+def treated(
+    server: str, tools: list[str], name: str = "codex", system: str = ""
+) -> list[SeenProgram]:
     agent, seen = PACKAGED[name], list[SeenProgram]()
     wanted = {agent.server_tool(server, "list-files"): "list-files"} if server else {}
     treatment = Treatment(
@@ -218,7 +220,7 @@ def treated(server: str, tools: list[str], name: str = "codex") -> list[SeenProg
         run_servers=["my.server"],
         seen=lambda program, _: seen.append(program),
     )
-    treatment.require(request(agent, tools), b"")
+    treatment.require(replace(request(agent, tools), system=system), b"")
     return seen
 
 
@@ -235,6 +237,29 @@ def test_both_arms_show_the_same_program() -> None:
 def test_a_shells_arm_that_is_offered_a_servers_tool_is_no_shells_arm(name: str, tool: str) -> None:
     with pytest.raises(NotTreatedError, match=tool):
         treated("", ["bash", tool], name)
+
+
+DECLARED = "Be brief.\n<tools>\nDeferred tool namespaces:\n- mcp__{}\n</tools>"
+
+
+def test_a_server_whose_tools_codex_searches_for_is_the_only_difference() -> None:
+    shell = treated("", ["exec_command", "tool_search"], system="Be brief.")
+    served = ["exec_command", "tool_search", "list_mcp_resources"]
+    assert treated("my_server", served, system=DECLARED.format("my-server")) == shell
+
+
+@pytest.mark.parametrize("server", ["", "my_server"])
+def test_another_server_that_is_declared_is_no_arm_of_ours(server: str) -> None:
+    with pytest.raises(NotTreatedError):
+        treated(server, ["exec_command", "tool_search"], system=DECLARED.format("another"))
+
+
+def test_newer_models_are_told_of_their_tools_in_the_conversation() -> None:
+    tool = {"type": "custom", "name": "exec"}
+    told = {"type": "additional_tools", "role": "developer"}
+    items = [{**told, "tools": [{"type": "namespace", "name": "functions", "tools": [tool]}]}]
+    read_request = PACKAGED["codex"].dialect.read_request({"model": "m", "input": items})
+    assert [it.name for it in read_request.tools] == ["functions__exec"]
 
 
 @pytest.mark.parametrize("name", AGENTS)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from runner.agents.packaged.mcp_tap import ServerCallMade
-from runner.agents.packaged.packaged_agent import PackagedAgent
+from runner.agents.packaged.packaged_agent import PackagedAgent, plain
 from runner.agents.packaged.wire_reading import GivenResult, ModelRequest, ReadReply
 from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Call, Turn
@@ -128,18 +128,22 @@ class CellLedger:
             self.last = turn
 
     def _record_calls(self, asked: Conversing, turn: Turn, number: int) -> None:
-        for call in turn.calls:
-            is_servers = call.tool in self._server_tools
-            own = (
-                self._named(self._server_tools[call.tool], call)
-                if is_servers
-                else (self._agent.recorded(call))
-            )
+        for given in turn.calls:
+            call = replace(given, tool=self._as_offered(given.tool))
+            theirs = self._server_tools.get(call.tool)
+            own = self._agent.recorded(call) if theirs is None else self._named(theirs, call)
+            is_servers = theirs is not None
             self._pending[call.id] = _Pending(
                 step=asked.step, turn=number, call=call, is_servers=is_servers
             )
             self._record(_call_event(asked.step, number, own, is_servers=is_servers))
         self.totals.actions += len(turn.calls)
+
+    def _as_offered(self, tool: str) -> str:
+        """One that the model was not offered, but found by a search, may be spelt otherwise."""
+        if tool in self._server_tools:
+            return tool
+        return next((it for it in self._server_tools if plain(it) == plain(tool)), tool)
 
     def _named(self, theirs: str, call: Call) -> Call:
         """A call of the server's tool, by the name that is the same for every agent."""

@@ -13,6 +13,7 @@ from runner.agents.packaged.packaged_agent import (
     PackagedAgent,
     ProgramCommand,
     StepStart,
+    plain,
     renamed,
 )
 from runner.agents.packaged.responses_api import ResponsesApi
@@ -40,6 +41,9 @@ NOT_OF_REPOSITORY = {"project_doc_max_bytes": 0}
 """Of its AGENTS.md, all that is told."""
 _EXIT_CODE = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
 _COMMAND = {"cmd": "command"}
+_DEFERRED = re.compile(r"\n- mcp__(\S+)(?=\n)")
+"""A line for each server, where a model that Codex knows gets its tools by `tool_search` alone."""
+_NONE_DEFERRED = "\n<tools>\nDeferred tool namespaces:\n</tools>"
 
 
 class Codex(PackagedAgent):
@@ -73,6 +77,12 @@ class Codex(PackagedAgent):
 
     def conversation(self, headers: Mapping[str, str], request: ModelRequest) -> str:  # noqa: ARG002
         return headers.get("thread-id", "")
+
+    def deferred_servers(self, system: str) -> frozenset[str]:
+        return frozenset(plain(server) for server in _DEFERRED.findall(system))
+
+    def own_system(self, system: str) -> str:
+        return _DEFERRED.sub("", system).replace(_NONE_DEFERRED, "")
 
     def recorded(self, call: Call) -> Call:
         return renamed(call, {}, _COMMAND)
