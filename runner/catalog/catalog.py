@@ -104,7 +104,9 @@ class LoadedScenario:
     def scored_by(self) -> Sha256:
         """Of all that scores follow from."""
         scenario, rubric = self.scenario, self.rubric
-        return digest_of([scenario.model_dump(mode="json"), rubric.model_dump(mode="json")])
+        # What its cells held beside the repository changes no score of a transcript.
+        asked = scenario.model_dump(mode="json", exclude={"environment"})
+        return digest_of([asked, rubric.model_dump(mode="json")])
 
 
 @dataclass(frozen=True, kw_only=True)
