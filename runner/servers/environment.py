@@ -40,7 +40,7 @@ _LOGIN = "etc/profile.d/environment.sh"
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Definition:
+class _TestsNeed:
     """servers.volume.InstallDefinition."""
 
     name: str
@@ -53,7 +53,7 @@ class _Definition:
 class TestPackages:
     """servers.volume.Installable: of one scenario."""
 
-    spec: _Definition
+    spec: _TestsNeed
     folder: Path
     """The one with the locks."""
 
@@ -72,7 +72,7 @@ def packages_of(scenario: Scenario, folder: Path) -> TestPackages | None:
     """`folder`: the scenario's. None of one that says nothing of an environment."""
     if scenario.environment is None:
         return None
-    definition = _Definition(name=scenario.id, files=scenario.environment.files)
+    definition = _TestsNeed(name=scenario.id, files=scenario.environment.files)
     return TestPackages(spec=definition, folder=folder / FOLDER)
 
 

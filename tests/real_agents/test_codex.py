@@ -213,8 +213,9 @@ def test_an_arm_whose_tools_were_not_offered_is_broken_and_never_scored(
     assert good.outcome == "agent_not_treated"
     assert "was offered no tool of good" in good.reason
     assert not (good.folder.parent / "scorecard.json").exists()
-    # Before anything was paid for.
+    # Before anything was paid for; what was asked is there to be looked at.
     assert good.of("usage") == []
+    assert (good.folder / "first_request.json").exists()
 
 
 @pytest.mark.parametrize(("model", "policy"), [("gpt-5.5", searching), ("gpt-6-sol", coding)])

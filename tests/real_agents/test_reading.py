@@ -218,7 +218,7 @@ def treated(
         server=server,
         server_tools=wanted,
         run_servers=["my.server"],
-        seen=lambda program, _: seen.append(program),
+        seen=seen.append,
     )
     treatment.require(replace(request(agent, tools), system=system), b"")
     return seen
@@ -239,7 +239,13 @@ def test_a_shells_arm_that_is_offered_a_servers_tool_is_no_shells_arm(name: str,
         treated("", ["bash", tool], name)
 
 
-DECLARED = "Be brief.\n<tools>\nDeferred tool namespaces:\n- mcp__{}\n</tools>"
+DECLARED = """\
+Be brief.
+<tools>
+Deferred tool namespaces:
+- mcp__{}: First ask
+- echo: then more.
+</tools>"""
 
 
 def test_a_server_whose_tools_codex_searches_for_is_the_only_difference() -> None:

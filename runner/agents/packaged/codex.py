@@ -41,9 +41,10 @@ NOT_OF_REPOSITORY = {"project_doc_max_bytes": 0}
 """Of its AGENTS.md, all that is told."""
 _EXIT_CODE = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
 _COMMAND = {"cmd": "command"}
-_DEFERRED = re.compile(r"\n- mcp__(\S+)(?=\n)")
-"""A line for each server, where a model that Codex knows gets its tools by `tool_search` alone."""
-_NONE_DEFERRED = "\n<tools>\nDeferred tool namespaces:\n</tools>"
+_DEFERRED = re.compile(r"\n?<tools>\nDeferred tool namespaces:\n(.*?)\n</tools>", re.DOTALL)
+"""Where a model that Codex knows gets tools by `tool_search` alone: a line for each namespace, and
+behind a server's what the server says of itself."""
+_SERVER = re.compile(r"^- mcp__([\w-]+)(?::|$)", re.MULTILINE)
 
 
 class Codex(PackagedAgent):
@@ -79,10 +80,11 @@ class Codex(PackagedAgent):
         return headers.get("thread-id", "")
 
     def deferred_servers(self, system: str) -> frozenset[str]:
-        return frozenset(plain(server) for server in _DEFERRED.findall(system))
+        declared = "\n".join(_DEFERRED.findall(system))
+        return frozenset(plain(server) for server in _SERVER.findall(declared))
 
     def own_system(self, system: str) -> str:
-        return _DEFERRED.sub("", system).replace(_NONE_DEFERRED, "")
+        return _DEFERRED.sub("", system)
 
     def recorded(self, call: Call) -> Call:
         return renamed(call, {}, _COMMAND)

@@ -135,13 +135,10 @@ class PackagedConversation:
             server=self._server,
             server_tools=self._server_tools,
             run_servers=self.run_servers,
-            seen=self._first_request,
+            keep=(self.folder / "first_request.json").write_bytes,
+            seen=self.seen,
             note=self._ledger.note,
         )
-
-    def _first_request(self, program: SeenProgram, body: bytes) -> None:
-        (self.folder / "first_request.json").write_bytes(body)
-        self.seen(program)
 
     @cached_property
     def _bridge(self) -> ProviderBridge:

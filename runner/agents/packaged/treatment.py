@@ -42,7 +42,9 @@ class Treatment:
     """As the agent should offer them -> as the server calls them; names offered are set right."""
     run_servers: Sequence[str] = ()
     """All of the run: none may be offered in the shell's arm."""
-    seen: Callable[[SeenProgram, bytes], None] = lambda _program, _body: None
+    keep: Callable[[bytes], object] = lambda _body: None
+    """Told the request that is looked at."""
+    seen: Callable[[SeenProgram], None] = lambda _program: None
     note: Callable[[str], None] = lambda _text: None
     is_shown: bool = field(default=False, init=False)
     """Has a request with tools been seen?"""
@@ -52,6 +54,7 @@ class Treatment:
         if self.is_shown or not request.tools:
             return
         self.is_shown = True
+        self.keep(body)
         own = self._own_tools(request)
         offered = [tool for tool in own if tool.name not in self.agent.beside_servers]
         seen = SeenProgram(
@@ -59,7 +62,7 @@ class Treatment:
             tools=tuple(sorted(tool.name for tool in offered)),
             schemas=digest_of(sorted(digest_of(tool.definition) for tool in offered)),
         )
-        self.seen(seen, body)
+        self.seen(seen)
 
     def _own_tools(self, request: ModelRequest) -> list[ToolOffer]:
         tools, deferred = request.tools, self.agent.deferred_servers(request.system)
