@@ -24,7 +24,6 @@ from tests.real_agents.test_servers_of_users import (
 )
 from tests.real_agents.whole_run import (
     require_read_by_every_verb,
-    require_summed_up,
     require_whole,
     whole_run,
 )
@@ -48,7 +47,6 @@ def cells(
     folder = tmp_path_factory.mktemp("claude") / "checkout"
     with open_cells("claude-code", folder, engine, model=MODEL) as opened:
         opened.add_two_steps()
-        opened.add_scenario("much", tokens=10_000_000)
         opened.add_told()
         for name in SERVERS:
             opened.add_shipped(name)
@@ -59,10 +57,6 @@ def test_both_arms_are_answered_over_two_steps_of_one_session(cells: Cells) -> N
     ran = whole_run(cells)
     require_whole(ran, "Claude Code 2.1.330")
     require_read_by_every_verb(cells, ran)
-
-
-def test_what_is_asked_to_sum_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
-    require_summed_up(cells)
 
 
 def test_a_subagents_words_are_no_answer(cells: Cells) -> None:
