@@ -10,7 +10,6 @@ import pytest
 from tests.real_agents.cells import Cells, Ran, open_cells
 from tests.real_agents.whole_run import (
     require_read_by_every_verb,
-    require_summed_up,
     require_whole,
     whole_run,
 )
@@ -25,7 +24,6 @@ def cells(
     assert base_image  # it is there before any checkout needs it
     with open_cells("opencode", tmp_path_factory.mktemp("opencode") / "checkout", engine) as opened:
         opened.add_two_steps()
-        opened.add_scenario("much", tokens=10_000_000)
         yield opened
 
 
@@ -49,7 +47,3 @@ def test_its_cells_are_scored_judged_attested_resumed_and_replayed_as_any(
     cells: Cells, ran: Ran
 ) -> None:
     require_read_by_every_verb(cells, ran)
-
-
-def test_what_is_asked_to_sum_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
-    require_summed_up(cells)
