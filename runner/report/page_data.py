@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 
 from runner.protocols import LineSource, OpenLineSource
@@ -36,6 +37,8 @@ AROUND = 10
 """Lines that are shown before and after those that are cited."""
 MOST_LINES = 60
 """Of one citation: somebody may cite a whole file."""
+MOST_EXCERPTS = 2_000
+"""That are held at a time."""
 PHASES = ("prompts", "schemas", "results", "replies", "thinking", "prose", "arguments")
 
 
@@ -90,6 +93,10 @@ class Excerpt:
 
     first: int
     lines: tuple[str, ...]
+
+
+OpenExcerpt = Callable[[str, str, int, int], Excerpt | None]
+"""Scenario, path, first and last line -> the excerpt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +161,8 @@ class PageData:
     """Those that turn most against the shell first."""
     scenarios: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
     """(Arm's label, scenario) -> its paired differences from the shell, trial by trial."""
-    blocks: tuple[BlockEvidence, ...] = ()
+    blocks: Iterable[BlockEvidence] = ()
+    """Read anew whenever they are gone through: those of ten thousand cells fill a gigabyte."""
 
 
 def page_data(
@@ -163,12 +171,12 @@ def page_data(
     """Of the scenarios that are still in the catalog; others have figures, and no evidence here."""
     view = view_of(run, topics_of(scenarios))
     prices = dict(run.plan.prices.models) if run.plan.prices else {}
-    reader = _Reader(scenarios=scenarios, sources=sources)
+    reader = _Reader(scenarios=scenarios, excerpts=_excerpts(sources))
     return PageData(
         arms=tuple(_arm_spread(arm, prices.get(arm.model)) for arm in view.arms),
         steps=tuple(sorted(_step_rows(view), key=lambda row: -row.flips)),
         scenarios=dict(_differences(view)),
-        blocks=tuple(_blocks(view, reader)),
+        blocks=_Blocks(view=view, reader=reader),
     )
 
 
@@ -282,6 +290,17 @@ def _step_scores(cells: Sequence[LoadedCell]) -> dict[str, StepScore]:
 # --- evidence -------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Blocks:
+    """In the order of scenarios, models and trials."""
+
+    view: RunView
+    reader: _Reader
+
+    def __iter__(self) -> Iterator[BlockEvidence]:
+        return _blocks(self.view, self.reader)
+
+
 def _blocks(view: RunView, reader: _Reader) -> Iterator[BlockEvidence]:
     order = {arm.label: place for place, arm in enumerate(view.arms)}
     placed = sorted(
@@ -301,8 +320,7 @@ def _blocks(view: RunView, reader: _Reader) -> Iterator[BlockEvidence]:
 @dataclass(frozen=True, kw_only=True)
 class _Reader:
     scenarios: Mapping[str, Scenario]
-    sources: OpenLineSource
-    opened: dict[str, LineSource] = field(default_factory=dict)
+    excerpts: OpenExcerpt
 
     def evidence(self, of: LoadedCell, label: str) -> CellEvidence:
         bare = CellEvidence(cell=of.cell, label=label, result=of.result, scorecard=of.scorecard)
@@ -335,13 +353,24 @@ class _Reader:
             return None
         end = min(citation.end or citation.start, citation.start + MOST_LINES)
         first = max(1, citation.start - AROUND)
+        return self.excerpts(scenario, citation.path, first, end + AROUND)
+
+
+def _excerpts(sources: OpenLineSource) -> OpenExcerpt:
+    opened: dict[str, LineSource] = {}
+
+    # Arms and trials cite the same lines, and each would be read from git again.
+    @lru_cache(maxsize=MOST_EXCERPTS)
+    def excerpt(scenario: str, path: str, first: int, last: int) -> Excerpt | None:
         try:
-            source = self.opened.setdefault(scenario, self.sources(scenario))
-            text = source.lines(citation.path, first, end + AROUND)
+            source = opened.setdefault(scenario, sources(scenario))
+            text = source.lines(path, first, last)
         except FairtrialError:
             # No such file or line: the verdict beside it says so.
             return None
         return Excerpt(first=first, lines=tuple(text.split("\n")))
+
+    return excerpt
 
 
 def _but(bare: CellEvidence, **more: object) -> CellEvidence:

@@ -74,12 +74,7 @@ def statement_of(root: Path, store: RunStore, report: Report, data: PageData) ->
 
 def _require_files(store: RunStore, report: Report, data: PageData) -> None:
     # A page that says more than report.json is what most readers see.
-    written = {name: text.encode() for name, text in forms(report, data).items()}
-    for name, made_of in EXPORTS.values():
-        # Beside the report only where somebody asked for it.
-        if (store.folder / name).is_file():
-            written[name] = made_of(report)
-    for name, content in written.items():
+    for name, content in _written(store, report, data):
         path = store.folder / name
         if not path.is_file() or path.read_bytes() != content:
             raise FairtrialError(
@@ -87,6 +82,15 @@ def _require_files(store: RunStore, report: Report, data: PageData) -> None:
                 where=str(path),
                 hint=f"`fairtrial report {store.folder.name}` writes it anew",
             )
+
+
+def _written(store: RunStore, report: Report, data: PageData) -> Iterator[tuple[str, bytes]]:
+    for name, text in forms(report, data):
+        yield name, text.encode()
+    for name, made_of in EXPORTS.values():
+        # Beside the report only where somebody asked for it.
+        if (store.folder / name).is_file():
+            yield name, made_of(report)
 
 
 def _attested(root: Path, report: Report) -> Attested:

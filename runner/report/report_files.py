@@ -33,10 +33,12 @@ PAGES = "pages"
 """Folder beside report.html: the blocks of a run that is too large for one file."""
 
 
-def forms(report: Report, data: PageData = html.NO_DATA) -> dict[str, str]:
-    """All forms by their names in the run's folder, the pages beside report.html included."""
-    found = {name: render(report) for name, render in FORMATS.items() if name != "report.html"}
-    return found | html.pages(report, data)
+def forms(report: Report, data: PageData = html.NO_DATA) -> Iterator[tuple[str, str]]:
+    """Each form with its name in the run's folder, the pages beside report.html included."""
+    for name, render in FORMATS.items():
+        if name != "report.html":
+            yield name, render(report)
+    yield from html.pages(report, data)
 
 
 def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) -> tuple[Path, ...]:
@@ -44,9 +46,10 @@ def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) ->
 
     Returns those that stand in `folder` itself.
     """
-    written = forms(report, data)
-    for name, content in written.items():
+    written = set()
+    for name, content in forms(report, data):
         write_whole(folder / name, content)
+        written.add(name)
     # A page of an earlier report would pass for one of this.
     for stale in (folder / PAGES).glob("*.html"):
         if f"{PAGES}/{stale.name}" not in written:

