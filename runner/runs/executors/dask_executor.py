@@ -153,9 +153,9 @@ class _Blocks:
             self.progress.note(f"dashboard: {client.dashboard_link}")
         workers = Workers(self.progress, {cell.id: cell for cell in self.plan.cells})
         client.subscribe_topic(topic_of(run), workers.take)
-        _, spent_usd = await asyncio.to_thread(spent, self.store, self.job.prepared.spending.priced)
-        cap_usd = self.job.prepared.spending.run_usd
-        await client.register_plugin(Purse(run=run, cap_usd=cap_usd, spent_usd=spent_usd))
+        spending = self.job.prepared.spending
+        before = await asyncio.to_thread(spent, self.store, spending.priced)
+        await client.register_plugin(Purse(run=run, spending=spending, spent=before))
         await client.register_plugin(Member(self.job))
         try:
             await self._keep_going(client, workers)
