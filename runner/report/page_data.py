@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import groupby
+from typing import overload
 
 from runner.protocols import LineSource, OpenLineSource
 from runner.records import (
@@ -37,8 +37,6 @@ AROUND = 10
 """Lines that are shown before and after those that are cited."""
 MOST_LINES = 60
 """Of one citation: somebody may cite a whole file."""
-MOST_EXCERPTS = 2_000
-"""That are held at a time."""
 PHASES = ("prompts", "schemas", "results", "replies", "thinking", "prose", "arguments")
 
 
@@ -93,10 +91,6 @@ class Excerpt:
 
     first: int
     lines: tuple[str, ...]
-
-
-OpenExcerpt = Callable[[str, str, int, int], Excerpt | None]
-"""Scenario, path, first and last line -> the excerpt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +155,8 @@ class PageData:
     """Those that turn most against the shell first."""
     scenarios: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
     """(Arm's label, scenario) -> its paired differences from the shell, trial by trial."""
-    blocks: Iterable[BlockEvidence] = ()
-    """Read anew whenever they are gone through: those of ten thousand cells fill a gigabyte."""
+    blocks: Sequence[BlockEvidence] = ()
+    """Each read when it is asked for: all at once, those of ten thousand cells take gigabytes."""
 
 
 def page_data(
@@ -171,12 +165,12 @@ def page_data(
     """Of the scenarios that are still in the catalog; others have figures, and no evidence here."""
     view = view_of(run, topics_of(scenarios))
     prices = dict(run.plan.prices.models) if run.plan.prices else {}
-    reader = _Reader(scenarios=scenarios, excerpts=_excerpts(sources))
+    reader = _Reader(scenarios=scenarios, sources=sources)
     return PageData(
         arms=tuple(_arm_spread(arm, prices.get(arm.model)) for arm in view.arms),
         steps=tuple(sorted(_step_rows(view), key=lambda row: -row.flips)),
         scenarios=dict(_differences(view)),
-        blocks=_Blocks(view=view, reader=reader),
+        blocks=_Blocks(view=view, reader=reader, of=tuple(_blocks(view))),
     )
 
 
@@ -290,37 +284,56 @@ def _step_scores(cells: Sequence[LoadedCell]) -> dict[str, StepScore]:
 # --- evidence -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Blocks:
-    """In the order of scenarios, models and trials."""
-
-    view: RunView
-    reader: _Reader
-
-    def __iter__(self) -> Iterator[BlockEvidence]:
-        return _blocks(self.view, self.reader)
-
-
-def _blocks(view: RunView, reader: _Reader) -> Iterator[BlockEvidence]:
+def _blocks(view: RunView) -> Iterator[tuple[LoadedCell, ...]]:
     order = {arm.label: place for place, arm in enumerate(view.arms)}
+    scenarios = {name: place for place, name in enumerate(view.scenarios)}
+    models = {name: place for place, name in enumerate(view.models)}
     placed = sorted(
         view.cells,
         key=lambda it: (
-            view.scenarios.index(it.cell.scenario),
-            view.models.index(it.cell.model),
+            scenarios[it.cell.scenario],
+            models[it.cell.model],
             it.cell.trial,
             order[view.label(it.cell)],
         ),
     )
-    for (scenario, model, trial), cells in groupby(placed, lambda it: it.cell.block):
-        found = tuple(reader.evidence(cell, view.label(cell.cell)) for cell in cells)
-        yield BlockEvidence(scenario=scenario, model=model, trial=trial, cells=found)
+    for _, cells in groupby(placed, lambda it: it.cell.block):
+        yield tuple(cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Blocks(Sequence[BlockEvidence]):
+    view: RunView
+    reader: _Reader
+    of: tuple[tuple[LoadedCell, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    @overload
+    def __getitem__(self, at: int) -> BlockEvidence: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[BlockEvidence]: ...
+    def __getitem__(self, at: int | slice) -> BlockEvidence | Sequence[BlockEvidence]:
+        if isinstance(at, slice):
+            return [self._block(cells) for cells in self.of[at]]
+        return self._block(self.of[at])
+
+    def _block(self, cells: tuple[LoadedCell, ...]) -> BlockEvidence:
+        first = cells[0].cell
+        return BlockEvidence(
+            scenario=first.scenario,
+            model=first.model,
+            trial=first.trial,
+            cells=tuple(self.reader.evidence(it, self.view.label(it.cell)) for it in cells),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Reader:
     scenarios: Mapping[str, Scenario]
-    excerpts: OpenExcerpt
+    sources: OpenLineSource
+    opened: dict[str, LineSource] = field(default_factory=dict)
 
     def evidence(self, of: LoadedCell, label: str) -> CellEvidence:
         bare = CellEvidence(cell=of.cell, label=label, result=of.result, scorecard=of.scorecard)
@@ -353,24 +366,13 @@ class _Reader:
             return None
         end = min(citation.end or citation.start, citation.start + MOST_LINES)
         first = max(1, citation.start - AROUND)
-        return self.excerpts(scenario, citation.path, first, end + AROUND)
-
-
-def _excerpts(sources: OpenLineSource) -> OpenExcerpt:
-    opened: dict[str, LineSource] = {}
-
-    # Arms and trials cite the same lines, and each would be read from git again.
-    @lru_cache(maxsize=MOST_EXCERPTS)
-    def excerpt(scenario: str, path: str, first: int, last: int) -> Excerpt | None:
         try:
-            source = opened.setdefault(scenario, sources(scenario))
-            text = source.lines(path, first, last)
+            source = self.opened.setdefault(scenario, self.sources(scenario))
+            text = source.lines(citation.path, first, end + AROUND)
         except FairtrialError:
             # No such file or line: the verdict beside it says so.
             return None
         return Excerpt(first=first, lines=tuple(text.split("\n")))
-
-    return excerpt
 
 
 def _but(bare: CellEvidence, **more: object) -> CellEvidence:

@@ -34,10 +34,8 @@ PAGES = "pages"
 
 
 def forms(report: Report, data: PageData = html.NO_DATA) -> Iterator[tuple[str, str]]:
-    """Each form with its name in the run's folder, the pages beside report.html included."""
-    for name, render in FORMATS.items():
-        if name != "report.html":
-            yield name, render(report)
+    """(Name in the run's folder, content): all forms, and the pages beside report.html."""
+    yield from ((name, FORMATS[name](report)) for name in FORMATS if name != "report.html")
     yield from html.pages(report, data)
 
 

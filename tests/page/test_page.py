@@ -107,7 +107,7 @@ def test_sixty_cells_are_one_file_and_more_lie_beside_it(
     monkeypatch.setattr("runner.report.html.PAGE_BYTES", 400_000)
     page = run.write()
     beside = sorted((run.folder / "pages").glob("*.html"))
-    assert len(beside) == len(list(run.data.blocks)) and page.stat().st_size < 400_000
+    assert len(beside) == len(run.data.blocks) and page.stat().st_size < 400_000
     for target in re.findall(r'href="(pages/[^"#]+)#([^"]+)"', page.read_text("utf-8")):
         name, anchor = target
         assert f'id="{anchor}"' in (run.folder / name).read_text("utf-8")

@@ -29,45 +29,53 @@ TEMPLATES = Path(__file__).parent
 NO_DATA = PageData()
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
+SECTIONS_BYTES = 0.8 * PAGE_BYTES
+"""The rest is for tables and plots."""
 
 
 def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]:
-    """(Name, page): in a large run pages/*.html, one a block; then report.html.
+    """(Name, page): in a large run pages/*.html, one a block, and report.html last.
 
-    One after another, since those of ten thousand cells together would fill the memory.
+    One block's evidence is in memory at a time, once it is clear that all would be too much.
     """
     sections: dict[str, Markup] = {}
     where: dict[str, str] = {}
-    beside: dict[str, str] = {}
-    whole = 0
+    anchors: list[str] = []
+    size = 0
     for block in data.blocks:
-        anchor = block_anchor(block)
-        sections[anchor] = section = block_section(block, report.marks)
+        anchor, section = block_anchor(block), block_section(block, report.marks)
+        anchors.append(anchor)
         where |= {cell_anchor(cell.cell.id): anchor for cell in block.cells}
-        whole += len(section.encode())
-        if whole >= PAGE_BYTES * 0.8:
-            yield from _beside(report, sections, beside)
-    if not beside:
-        page = _page(report, data, sections, {}, {})
+        sections[anchor] = section
+        size += len(section.encode())
+        if size >= SECTIONS_BYTES:
+            yield from _beside(report, sections)
+            sections = {}
+    if size < SECTIONS_BYTES:
+        page = _page(report, data, sections, {}, dict.fromkeys(where, ""))
         if len(page.encode()) <= PAGE_BYTES:
             yield "report.html", page
             return
-        yield from _beside(report, sections, beside)
-    files = {cell: beside[anchor] for cell, anchor in where.items()}
-    yield "report.html", _page(report, data, {}, beside, files)
+    yield from _beside(report, sections)
+    files = {anchor: _file_of(anchor) for anchor in anchors}
+    yield (
+        "report.html",
+        _page(report, data, {}, files, {cell: files[anchor] for cell, anchor in where.items()}),
+    )
 
 
-def _beside(
-    report: Report, sections: dict[str, Markup], beside: dict[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Each section as a page of its own; its file is kept, and the section no longer."""
+def _file_of(anchor: str) -> str:
+    return f"pages/{anchor}.html"
+
+
+def _beside(report: Report, sections: Mapping[str, Markup]) -> Iterator[tuple[str, str]]:
     for anchor, section in sections.items():
-        beside[anchor] = f"pages/{anchor}.html"
-        shown = _template("block.html").render(
-            report=report, section=section, title=anchor, **_assets()
+        yield (
+            _file_of(anchor),
+            _template("block.html").render(
+                report=report, section=section, title=anchor, **_assets()
+            ),
         )
-        yield beside[anchor], shown
-    sections.clear()
 
 
 def render(report: Report, data: PageData = NO_DATA) -> str:
@@ -82,7 +90,6 @@ def _page(
     beside: Mapping[str, str],
     where: Mapping[str, str],
 ) -> str:
-    """`where`: anchor of a cell -> its file; empty where all are on this page."""
     said = list(verdicts(report))
     return _template("report.html").render(
         report=report,

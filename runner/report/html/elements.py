@@ -13,16 +13,20 @@ def element(name: str, *inside: object, **attributes: object) -> Markup:
 
     `class_` is class, and `_` in a name a hyphen: `text_anchor`.
     """
-    opening = name
+    # Joined as plain text, each part escaped: `Markup.format` took half of a large run's report.
+    words = [f"<{name}"]
     for key, value in attributes.items():
         if value is not None:
-            opening += f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-    if name in VOID and not inside:
-        return Markup(f"<{opening}/>")  # noqa: S704 - each value in it is escaped above
-    return Markup(f"<{opening}>{joined(*inside)}</{name}>")  # noqa: S704 - here and by `joined`
+            words.append(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"')
+    closing = "/>" if name in VOID and not inside else f">{joined(*inside)}</{name}>"
+    return Markup("".join([*words, closing]))  # noqa: S704
 
 
 def joined(*inside: object) -> Markup:
     """One after another; None and False are nothing, so that a part may be absent."""
-    parts = [escape(one) for one in inside if one is not None and one is not False]
-    return Markup("".join(parts))  # noqa: S704 - each part is escaped
+    # Each is escaped here, or was made here.
+    return Markup("".join(map(escape, filter(_is_there, inside))))  # noqa: S704
+
+
+def _is_there(part: object) -> bool:
+    return part is not None and part is not False
