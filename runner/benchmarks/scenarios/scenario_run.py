@@ -14,6 +14,7 @@ from runner.benchmarks.scenarios.scenario_benchmark import ScenarioBenchmark
 from runner.catalog.checkout import Checkout
 from runner.gate import gate
 from runner.gate.chain import read_chain
+from runner.gate.own_judges import accepted_judging
 from runner.gate.rescoring import since
 from runner.protocols import Judge
 from runner.records import Gate, Judging, Scenario, Scorecard
@@ -71,7 +72,28 @@ class AskedJudge:
 
     def of_answers(self, checkout: Checkout) -> JudgeSettings:
         """Of answers that are no run's."""
-        return self.settings(checkout, self.judging or Judging(), self.replies)
+        return self.settings(checkout, self.as_accepted(checkout) or Judging(), self.replies)
+
+    def of_anchors(self, checkout: Checkout) -> JudgeSettings:
+        """Of the anchors: what a judge says of them is kept by itself, and its cost counted."""
+        judging = self.judging or Judging()
+        judge = judges.open_judge(self.settings(checkout, judging, self.replies))
+        kept = self.replies.with_name("examined") / judge.identity
+        return self.settings(checkout, judging, kept, Replies(folder=kept).spent_usd())
+
+    def as_accepted(self, checkout: Checkout, *, where_it_was: bool = False) -> Judging | None:
+        """What is asked for; of a judge that was accepted, and of which no more is said, as then.
+
+        `where_it_was`: at the address of then, for whoever reads what it said and asks nothing.
+        """
+        asked = self.judging
+        if asked is None or asked != Judging(judges=asked.judges, weights=asked.weights):
+            return asked
+        name = asked.judges[0]
+        accepted = accepted_judging(checkout.root, checkout.project, name)
+        if accepted is None or accepted.judges != asked.judges:
+            return asked
+        return accepted if where_it_was else accepted.model_copy(update={"endpoints": {}})
 
 
 def require_judge(settings: JudgeSettings) -> Judge:
@@ -102,7 +124,7 @@ class ScenarioRun:
         """What is asked for, else as before. Raises FairtrialError as `require_scorecards`."""
         # Before its judge is looked for: a run of queries has one that judges no scorecard.
         self.require_scorecards()
-        return self.asked.judging or self.store.judging() or Judging()
+        return self.asked.as_accepted(self.checkout) or self.store.judging() or Judging()
 
     def judge_as_before(self) -> JudgeSettings:
         """For a report, which repeats verdicts: nothing is asked, and no key is needed."""
@@ -197,6 +219,7 @@ class ScenarioRun:
                 scenarios=checkout.shipped_among(scenarios),
                 sources=checkout.source,
                 catalog=checkout.catalog,
+                project=checkout.project,
             )
             gate.require(verdict)
             return gate.gate_record(checkout.root, verdict)
