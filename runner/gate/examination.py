@@ -165,7 +165,7 @@ def _by_keys(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Said:
+class _KeptAnswers:
     qualities: Mapping[str, float]
     readings: Mapping[str, KeptReading]
 
@@ -181,12 +181,12 @@ class _JudgeExaminer:
 
     def examined(
         self, paper: Paper, judged: Sequence[Verdict], asking: ExaminationMode
-    ) -> tuple[_Said, Examination]:
+    ) -> tuple[_KeptAnswers, Examination]:
         """The figure of each side of each pair, and what follows."""
         accepted = qualities.stored(self.root, self.judge, self.locked)
-        said = _Said(qualities={}, readings={})
+        said = _KeptAnswers(qualities={}, readings={})
         if accepted:
-            said = _Said(qualities=accepted.qualities, readings=accepted.readings)
+            said = _KeptAnswers(qualities=accepted.qualities, readings=accepted.readings)
         if asking == "none":
             return said, accepted.examination if accepted else requirements.not_examined()
         if asking == "new" or self.judge.deterministic:
@@ -198,7 +198,9 @@ class _JudgeExaminer:
             paper.anchors, overall, paper.pairs, said.qualities, short=paper.short
         )
 
-    def _answers(self, paper: Paper, accepted: _Said, asking: ExaminationMode) -> _Said:
+    def _answers(
+        self, paper: Paper, accepted: _KeptAnswers, asking: ExaminationMode
+    ) -> _KeptAnswers:
         if self.judge.deterministic:
             known, readings = {}, None
         else:
@@ -207,7 +209,7 @@ class _JudgeExaminer:
         figures |= qualities.compare_pairs(self.judge, paper.pairs, known, self.log)
         if asking == "again":
             qualities.refuse_others(self.judge, figures, accepted.qualities)
-        return _Said(qualities=figures, readings=readings or {})
+        return _KeptAnswers(qualities=figures, readings=readings or {})
 
 
 def _gate_verdict(

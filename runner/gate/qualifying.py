@@ -172,7 +172,7 @@ def _quality(anchor: Anchor, known: Mapping[str, float]) -> float | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tally:
+class _PairsLeft:
     """Pairs of a requirement, and how many of them may still be lost."""
 
     name: str
@@ -189,11 +189,11 @@ class _Tally:
             )
 
 
-def _tallies(pairs: Sequence[Pair]) -> Iterator[_Tally]:
+def _tallies(pairs: Sequence[Pair]) -> Iterator[_PairsLeft]:
     for kind in PERTURBATIONS:
-        yield _Tally(name=kind, pairs=[pair for pair in pairs if pair.kind == kind])
+        yield _PairsLeft(name=kind, pairs=[pair for pair in pairs if pair.kind == kind])
     for kind, of_kind in contrasts_asked(pairs).items():
-        yield _Tally(name=kind, pairs=of_kind)
+        yield _PairsLeft(name=kind, pairs=of_kind)
 
 
 def _failed(what: str) -> AnchorsDisagree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,8 +78,9 @@ class AskedJudge:
     def of_anchors(self, checkout: Checkout) -> JudgeSettings:
         """Of the anchors: what a judge says of them is kept by itself, and its cost counted."""
         judging = self.judging or Judging()
-        judge = judges.open_judge(self.settings(checkout, judging, self.replies))
-        kept = self.replies.with_name("examined") / judge.identity
+        # Not by identity: after a change of what is counted, the same replies are counted anew.
+        name = re.sub(r"[^\w.-]+", "-", "+".join(judging.judges))
+        kept = self.replies.with_name("examined") / name
         return self.settings(checkout, judging, kept, Replies(folder=kept).spent_usd())
 
     def as_accepted(self, checkout: Checkout, *, where_it_was: bool = False) -> Judging | None:
