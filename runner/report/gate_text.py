@@ -29,6 +29,13 @@ def refusal_json(error: GateError) -> dict[str, Any]:
 def _lines(verdict: GateVerdict) -> Iterator[str]:
     generation = f"generation {verdict.generation}" if verdict.generation else "no generation yet"
     yield f"anchors: {generation}, judge {verdict.judge} {verdict.identity[:12]}"
+    if verdict.own:
+        yield f"  accepted by this project's own lock, {verdict.own}"
+    if verdict.short:
+        drawn = f"{verdict.transcripts.n} anchors and a part of the pairs"
+        yield f"  examined by the short form: {drawn}, drawn before it was asked"
+    if verdict.readings:
+        yield f"  readings kept with their quotes: {verdict.readings}"
     if not verdict.transcripts.n and verdict.transcripts.reason:
         yield f"  no rho: {verdict.transcripts.reason}"
     else:

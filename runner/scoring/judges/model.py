@@ -135,7 +135,8 @@ class ModelJudge:
 
     def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
         """What is left to ask of some answers. Raises NoVerdict without a source."""
-        asks = [ask for one in answers for ask in self._asks(list(_steps(*one)))]
+        by_key = {ask.key: ask for one in answers for ask in self._asks(list(_steps(*one)))}
+        asks = list(by_key.values())
         missing = [ask for ask in asks if self.asking.kept(ask) is None]
         chars = [len(form.system_prompt()) + len(ask.request.text) for ask in missing]
         chars += [len(canonical_json(ask.request.schema)) for ask in missing]
