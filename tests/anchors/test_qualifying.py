@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from runner.catalog.catalog import load_catalog
+from runner.catalog.checkout import Checkout
 from runner.cli.main import main
 from runner.gate.chain import read_chain
 from runner.gate.examination import paper_of
@@ -345,3 +346,13 @@ def test_a_project_has_its_own_lock_of_judges_and_what_ships_stays_as_it_is(  # 
     assert fairtrial("anchors", "accept", "--reason", "bullets")[0] == 0
     code, _, err = fairtrial(*verify, root=mine)
     assert code == 3 and "another generation" in err and "qualify" in err
+
+
+def test_a_server_that_is_tried_out_is_judged_by_whom_the_users_project_lets_rank(
+    tmp_path: Path,
+) -> None:
+    mine, tried = tmp_path / "mine", tmp_path / "tried"
+    made = Checkout(
+        root=tmp_path, project=mine, state=tmp_path, environ={}, log=lambda _: None
+    ).over(tried)
+    assert (made.project, made.judges_of) == (tried, mine)

@@ -92,7 +92,7 @@ class AskedJudge:
         if asked is None or asked != Judging(judges=asked.judges, weights=asked.weights):
             return asked
         name = asked.judges[0]
-        accepted = accepted_judging(checkout.root, checkout.project, name)
+        accepted = accepted_judging(checkout.root, checkout.judges_of, name)
         if accepted is None or accepted.judges != asked.judges:
             return asked
         return accepted if where_it_was else accepted.model_copy(update={"endpoints": {}})
@@ -221,7 +221,7 @@ class ScenarioRun:
                 scenarios=checkout.shipped_among(scenarios),
                 sources=checkout.source,
                 catalog=checkout.catalog,
-                project=checkout.project,
+                project=checkout.judges_of,
             )
             gate.require(verdict)
             return gate.gate_record(checkout.root, verdict)
