@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runner.records import (
         Gate,
         GateVerdict,
+        GradingSheet,
         Judging,
         Record,
         Scorecard,

@@ -16,6 +16,7 @@ from typing import Any
 
 from runner.catalog.catalog import HELD_OUT, Catalog, LoadedScenario, load_catalog
 from runner.gate import calibration_data, chain, frozen, own_judges, own_pairs, qualities, verdicts
+from runner.gate.anchor_sheet import PEOPLE, people_of
 from runner.gate.changes import (
     Changes,
     changes_since,
@@ -122,6 +123,7 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
         "unlocked": unlocked(root, lock),
         "history": history.remark,
         "own": f"{own.date}: {own.reason}" if own else "",
+        "people": people_of(root, (project or root) / PEOPLE),
     }
     return examined.verdict.model_copy(update=found)
 
@@ -167,6 +169,7 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
         unmet=tuple(map(requirement_text, verdict.examination.unmet)),
         short=verdict.short,
         own=verdict.own,
+        people=verdict.people,
     )
 
 

@@ -113,6 +113,7 @@ from runner.records.scores import (
     Verdict,
 )
 from runner.records.servers import Canary, McpCall, Python, ServerCard, ServerSpec, WarmUp
+from runner.records.sheet_grades import GradingSheet, SheetGrades, SheetItem
 from runner.records.transcript import (
     Answer,
     AnswerStep,
@@ -186,6 +187,7 @@ __all__ = [
     "GoldScores",
     "GoldStep",
     "GoldTranscript",
+    "GradingSheet",
     "GroundingSummary",
     "HostFacts",
     "Imported",
@@ -233,6 +235,8 @@ __all__ = [
     "ServerSpec",
     "Sha256",
     "Shard",
+    "SheetGrades",
+    "SheetItem",
     "ShiftedRates",
     "Since",
     "Source",

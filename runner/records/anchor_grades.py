@@ -14,6 +14,8 @@ from pydantic import (
 from runner.records.record import Count, Name, Record, Sha256, UnitInterval
 from runner.records.scores import FactStatus, Judging
 
+NOT_YET = ("short", "own", "people")
+"""Fields that a report leaves out where they are empty."""
 BY_MANIFEST = "what ships here is as the wheel's own MANIFEST has it; git's past is not beside it"
 """`history` in an installed package, whose files were compared."""
 
@@ -299,6 +301,8 @@ class GateVerdict(Record):
     examination: Examination
     short: bool = False
     """It was examined on a part of the anchors and pairs."""
+    people: Count = 0
+    """Who have graded anchors as they are."""
     readings: Count = 0
     """Answers to one step whose reading is kept with its quotes."""
     own: str = ""
@@ -357,12 +361,14 @@ class Gate(Record):
     """The judge was examined on a part of the anchors and pairs."""
     own: str = ""
     """When and why a project's own lock took the judge; empty if what ships holds it."""
+    people: Count = 0
+    """Who have graded anchors as they are."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_so(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # A report that was attested before these fields were there has to keep its bytes.
         data: dict[str, Any] = handler(self)
-        return {key: value for key, value in data.items() if value or key not in ("short", "own")}
+        return {key: value for key, value in data.items() if value or key not in NOT_YET}
 
     @property
     def stamp(self) -> GateStamp:

@@ -103,6 +103,14 @@ def _contradictions(report: Report) -> Iterator[str]:
         )
 
 
+def _people(report: Report) -> Iterator[str]:
+    if report.gate and not report.gate.people and not report.keyed:
+        yield (
+            "That a person would grade as the gate's gold does: no person has graded an anchor "
+            "yet, only language models."
+        )
+
+
 def _judge(report: Report) -> Iterator[str]:
     yield from caveats_of(report.judges)
     for judge, model in _of_one_family(report):
@@ -319,6 +327,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _size,
     _noise,
     _blocks,
+    _people,
     _judge,
     _chance,
     _slants,

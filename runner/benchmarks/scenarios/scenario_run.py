@@ -83,6 +83,9 @@ class AskedJudge:
         kept = self.replies.with_name("examined") / name
         return self.settings(checkout, judging, kept, Replies(folder=kept).spent_usd())
 
+    def with_judging(self, judging: Judging | None) -> AskedJudge:
+        return replace(self, judging=judging)
+
     def as_accepted(self, checkout: Checkout, *, where_it_was: bool = False) -> Judging | None:
         """What is asked for; of a judge that was accepted, and of which no more is said, as then.
 
@@ -145,6 +148,9 @@ class ScenarioRun:
         judge = require_judge(settings)
         self.store.write_judging(with_endpoints(judging, judge))
         return settings, judge
+
+    def audit_as_before(self) -> Audit:
+        return self.audit(judges.open_judge(self.judge_as_before()))
 
     # --- what it gives --------------------------------------------------------------------------
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
-from runner.cli import ending, opening, options, output, shapes
+from runner.cli import ending, opening, options, output, shapes, sheets
 from runner.cli.output import OK, show, tell
 
 
 class Verb(options.Request):
-    action: Literal["propose", "accept", "qualify", "regrade"] = options.said()
+    action: Literal["propose", "accept", "qualify", "regrade", "sheet", "take"] = options.said()
+    files: tuple[Path, ...] = options.said("[FILE …]", "take: what people saved from a sheet")
     reason: str = options.said(
         "--reason REASON",
         "what changed, and why; all but propose keep it for every later report",
@@ -26,6 +28,9 @@ class Verb(options.Request):
     reply_sec: int = options.said(
         "--reply-seconds N", "qualify: what one reply may take (default)", 600
     )
+    run: str = options.said("--run RUN", "sheet, take: the answers of a run, not the anchors'")
+    seed: options.Whole = options.said("--seed N", "sheet: of the order (default)", 1)
+    out: Path | None = options.said("--out FILE", "sheet: where to write the page")
     judge: options.JudgeChoice = options.group(options.JudgeChoice)
     spending: options.JudgeSpending = options.group(options.JudgeSpending)
     json: bool = options.as_json("qualify --dry-run, for scripts")
@@ -33,15 +38,22 @@ class Verb(options.Request):
     def __post_init__(self) -> None:
         if self.action != "qualify" and (self.dry_run or self.short):
             raise options.WrongWords("--dry-run and --short are of qualify")
+        if (self.action == "take") != bool(self.files):
+            raise options.WrongWords("take reads FILE …, and nothing else does")
 
 
 def run(request: Verb) -> int:
     from runner.catalog.project import require_writable
 
+    if request.action == "sheet":
+        return sheets.write_sheet(request.root, request.run, request.seed, request.out)
     asked = opening.asked_judge(request.judge.judging, request.spending)
     if request.action != "propose" and not request.dry_run:
-        in_project = request.action == "qualify"
-        require_writable(opening.places(request.root), in_project=in_project)
+        in_project = request.action in ("qualify", "take")
+        if not request.run:
+            require_writable(opening.places(request.root), in_project=in_project)
+    if request.action == "take":
+        return sheets.take_grades(request.root, request.run, request.files, asked)
     checkout = opening.open_checkout(request.root)
     if request.action == "qualify":
         return _qualify(request, asked, checkout)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from runner.cli import opening, options, output
@@ -28,7 +27,7 @@ def run(request: Verb) -> int:
         checkout = opening.open_checkout(request.root)
         # What it said is verified where it was said; nobody is asked.
         as_then = asked.as_accepted(checkout, where_it_was=True)
-        judge = open_judge(replace(asked, judging=as_then).of_anchors(checkout))
+        judge = open_judge(asked.with_judging(as_then).of_anchors(checkout))
         verdict = gate.verify(
             checkout.root,
             judge,

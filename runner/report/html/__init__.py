@@ -27,6 +27,7 @@ from runner.report.verdict_sentence import verdicts
 
 TEMPLATES = Path(__file__).parent
 NO_DATA = PageData()
+REPORT_ASSETS = ("report.css", "report.js")
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
 
@@ -42,8 +43,8 @@ def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
     beside = {anchor: f"pages/{anchor}.html" for anchor in sections}
     found = {"report.html": _page(report, data, {}, beside)}
     for anchor, section in sections.items():
-        found[beside[anchor]] = _template("block.html").render(
-            report=report, section=section, title=anchor, **_assets()
+        found[beside[anchor]] = template_of("block.html").render(
+            report=report, section=section, title=anchor, **assets_of(*REPORT_ASSETS)
         )
     return found
 
@@ -62,7 +63,7 @@ def _page(
         for cell in block.cells
     }
     said = list(verdicts(report))
-    return _template("report.html").render(
+    return template_of("report.html").render(
         report=report,
         data=data,
         tables=tables,
@@ -77,15 +78,14 @@ def _page(
         where=where,
         cell_anchor=cell_anchor,
         strip=list(tables.provenance(report)),
-        **_assets(),
+        **assets_of(*REPORT_ASSETS),
     )
 
 
 @cache
-def _assets() -> dict[str, object]:
-    """The style and the script, and the policy that allows these two."""
-    files = {name: (TEMPLATES / name).read_text("utf-8") for name in ("report.css", "report.js")}
-    css, js = (f"\n{text}" for text in files.values())
+def assets_of(style: str, script: str) -> dict[str, object]:
+    """A style and a script, and the policy that allows these two."""
+    css, js = (f"\n{(TEMPLATES / name).read_text('utf-8')}" for name in (style, script))
     policy = f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'"
     # Ours, and read from beside this file: nothing of a run is in them.
     return {"css": Markup(css), "js": Markup(js), "policy": policy}  # noqa: S704
@@ -97,12 +97,12 @@ def _digest(text: str) -> str:
 
 def render_tables(title: str, shown: Iterable[Table], plots: Iterable[Plot] = ()) -> str:
     """Tables, then plots, on a page of their own; escaped as `render` does."""
-    return _template("tables.html").render(
-        title=title, shown=list(shown), plots=list(plots), **_assets()
+    return template_of("tables.html").render(
+        title=title, shown=list(shown), plots=list(plots), **assets_of(*REPORT_ASSETS)
     )
 
 
-def _template(name: str) -> Template:
+def template_of(name: str) -> Template:
     return _environment().get_template(name)
 
 
