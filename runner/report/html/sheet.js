@@ -108,6 +108,8 @@
       if (event.key === "Enter") { event.target.blur(); at("item").focus(); }
       return;
     }
+    // Without this, the key that asks for a name would be its first letter.
+    if (event.key.length === 1 && event.target.tagName !== "BUTTON") event.preventDefault();
     if (/^[0-9]$/.test(event.key)) grade(Number(event.key));
     else if (event.key === "x") grade(10);
     else if (event.key === "n" || event.key === "ArrowRight") go(1);
