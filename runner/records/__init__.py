@@ -113,7 +113,7 @@ from runner.records.scores import (
     Verdict,
 )
 from runner.records.servers import Canary, McpCall, Python, ServerCard, ServerSpec, WarmUp
-from runner.records.sheet_grades import GradingSheet, SheetGrades, SheetItem
+from runner.records.sheet_grades import ArmError, GradingSheet, SheetGrades, SheetItem
 from runner.records.transcript import (
     Answer,
     AnswerStep,
@@ -144,6 +144,7 @@ __all__ = [
     "AnchorsLock",
     "Answer",
     "AnswerStep",
+    "ArmError",
     "ArmName",
     "ArmServer",
     "Block",

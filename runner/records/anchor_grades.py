@@ -14,8 +14,6 @@ from pydantic import (
 from runner.records.record import Count, Name, Record, Sha256, UnitInterval
 from runner.records.scores import FactStatus, Judging
 
-NOT_YET = ("short", "own", "people")
-"""Fields that a report leaves out where they are empty."""
 BY_MANIFEST = "what ships here is as the wheel's own MANIFEST has it; git's past is not beside it"
 """`history` in an installed package, whose files were compared."""
 
@@ -269,14 +267,8 @@ class StoredExamination(Record):
     examination: Examination
     qualities: dict[str, UnitInterval]
     """Key of the question (anchors/pairs.py) -> the step's quality."""
-    readings: dict[str, KeptReading] = Field(default_factory=dict)
+    readings: dict[str, KeptReading] = Field(default_factory=dict, exclude_if=lambda it: not it)
     """The same keys -> what was read; empty of a judge that can be asked again."""
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_there(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # An examination written before readings were kept has to keep its bytes.
-        data: dict[str, Any] = handler(self)
-        return {key: value for key, value in data.items() if value or key != "readings"}
 
 
 class GateVerdict(Record):
@@ -357,18 +349,12 @@ class Gate(Record):
     """What git could not vouch for; empty if the lock is committed and its past was read.
 
     BY_MANIFEST in an installed package."""
-    short: bool = False
+    short: bool = Field(default=False, exclude_if=lambda it: not it)
     """The judge was examined on a part of the anchors and pairs."""
-    own: str = ""
+    own: str = Field(default="", exclude_if=lambda it: not it)
     """When and why a project's own lock took the judge; empty if what ships holds it."""
-    people: Count = 0
+    people: Count = Field(default=0, exclude_if=lambda it: not it)
     """Who have graded anchors as they are."""
-
-    @model_serializer(mode="wrap")
-    def _without_what_is_not_so(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # A report that was attested before these fields were there has to keep its bytes.
-        data: dict[str, Any] = handler(self)
-        return {key: value for key, value in data.items() if value or key not in NOT_YET}
 
     @property
     def stamp(self) -> GateStamp:

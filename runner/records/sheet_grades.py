@@ -8,6 +8,8 @@ from pydantic import Field
 
 from runner.records.record import Record, Sha256
 
+FEWEST_GRADED = 6
+"""Questions: over fewer an interval holds nearly everything."""
 Tenths = Annotated[int, Field(ge=0, le=10)]
 
 
@@ -32,6 +34,40 @@ class GradingSheet(Record):
     digest: Sha256
     """Of all that is asked: grades of another sheet are another's."""
     items: tuple[SheetItem, ...]
+
+
+class ArmError(Record):
+    """A judge's error that a server's answers meet and the shell's do not, and what is left.
+
+    All of quality, server minus shell; intervals are of 95 %.
+    """
+
+    arm: str
+    people: int
+    graded: int
+    """Questions with answers of both arms that people graded."""
+    questions: int
+    judged: float
+    """The difference as the judge sees it, over all questions."""
+    error: float
+    """How much of it, over the graded ones, people do not see."""
+    error_low: float
+    error_high: float
+    p: float
+    """That an error as far from 0 is chance."""
+    corrected: float
+    low: float
+    high: float
+
+    @property
+    def refuses(self) -> bool:
+        """True if the judge's word ranks nobody: its error may be all of the difference."""
+        holds_none = self.low <= 0.0 <= self.high
+        return not self.is_thin and (abs(self.error) >= abs(self.judged) or holds_none)
+
+    @property
+    def is_thin(self) -> bool:
+        return self.graded < FEWEST_GRADED
 
 
 class SheetGrades(Record):

@@ -18,13 +18,14 @@ from runner.gate.chain import read_chain
 from runner.gate.own_judges import accepted_judging
 from runner.gate.rescoring import since
 from runner.protocols import Judge
-from runner.records import Gate, Judging, Scenario, Scorecard
+from runner.records import ArmError, Gate, Judging, Scenario, Scorecard
 from runner.records.run_store import LoadedRun, RunStore
 from runner.report.build_report import build_report
 from runner.report.page_data import PageData, page_data
 from runner.report.records import Report
 from runner.runs.audit import Audit, with_cards
 from runner.runs.judging import with_endpoints
+from runner.runs.run_people import PEOPLE_OF_RUN, arm_errors
 from runner.scoring import judges
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.replies import Replies
@@ -193,7 +194,13 @@ class ScenarioRun:
         catalog = self.checkout.catalog
         scenarios = self._scenarios()
         servers = {name: it.spec for name, it in catalog.servers.sound().items()}
-        return build_report(run, scenarios, servers, gate=gate, since=accepted)
+        errors = self._arm_errors(run)
+        return build_report(run, scenarios, servers, gate=gate, since=accepted, arm_errors=errors)
+
+    def _arm_errors(self, run: LoadedRun) -> tuple[ArmError, ...]:
+        if not (self.store.folder / PEOPLE_OF_RUN).is_dir():
+            return ()
+        return arm_errors(self.audit_as_before(), run)
 
     def page_data(self, run: LoadedRun) -> PageData:
         """What its page shows of each cell, with lines of the commits that answers cite."""
