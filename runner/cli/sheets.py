@@ -15,7 +15,7 @@ def write_sheet(root: Path, run: str, seed: int, out: Path | None) -> int:
     target.write_text(sheet_page(sheet), encoding="utf-8")
     output.tell(f"wrote {target}: {len(sheet.items)} answers; open it in any browser, offline")
     words = f" --run {run}" if run else ""
-    output.tell(f"next: `fairtrial anchors take{words} FILE …` with what each person has saved")
+    output.tell(f"next: `fairtrial anchors take FILE …{words}` with what each person has saved")
     return output.OK
 
 

@@ -165,7 +165,7 @@ def _source(step: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def make_plant(root: Path, upstream: Path) -> Tree:
+def make_plant(root: Path, upstream: Path, cores: Sequence[str] = (CORE,)) -> Tree:
     """A checkout with its first generation, and a repository that the scenarios are about."""
     (upstream / "plant").mkdir(parents=True)
     (upstream / "plant/notes.md").write_text("a note\n" * 200)
@@ -176,10 +176,10 @@ def make_plant(root: Path, upstream: Path) -> Tree:
     commit = git(upstream, "rev-parse", "HEAD")
     tree = Tree(root)
     (root / "images/servers").mkdir(parents=True)
-    for name in (*HELD_OUT, CORE):
-        suite = "core" if name == CORE else "held-out"
+    for name in (*HELD_OUT, *cores):
+        suite = "core" if name in cores else "held-out"
         _write_scenario(tree, f"scenarios/{suite}/{name}", f"file://{upstream}", commit)
-    source = load_catalog(root).scenarios[CORE].scenario.repository
+    source = load_catalog(root).scenarios[cores[0]].scenario.repository
     fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
     write_repos_lock(root, {source.label: fetched.pin})
     gate.accept(root, Checklist(), reason="first generation", date=DATE)
@@ -193,7 +193,7 @@ def _write_scenario(tree: Tree, folder: str, url: str, commit: str) -> None:
     tree.write(f"{folder}/rubric.yaml", yaml.safe_dump(_rubric(), sort_keys=False))
     for number, step in enumerate(STEPS, 1):
         tree.write(f"{folder}/reference/{number}.md", answer(step, 8, name) + "\n")
-    if name == CORE:
+    if name not in HELD_OUT:
         return
     tree.write(f"{folder}/turned.yaml", yaml.safe_dump(_contrast_pairs(), sort_keys=False))
     scenario = parse_yaml(text, Scenario, where=folder)
