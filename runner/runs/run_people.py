@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from runner.catalog.catalog import SHELL
 from runner.records import ArmError, Cell, SheetGrades
-from runner.records.run_store import LoadedRun
+from runner.records.run_store import LoadedCell, LoadedRun
 from runner.runs.audit import Audit
 from runner.runs.run_sheet import item_key, run_sheet
 from runner.scoring import grading
@@ -15,6 +16,8 @@ from runner.scoring.grading import item_id
 
 PEOPLE_OF_RUN = "people"
 BlockName = tuple[str, str, int]
+_Differences = tuple[float | None, float]
+"""A pair's, as people see it and as the judge does."""
 
 
 def arm_errors(audit: Audit, run: LoadedRun) -> tuple[ArmError, ...]:
@@ -26,9 +29,8 @@ def arm_errors(audit: Audit, run: LoadedRun) -> tuple[ArmError, ...]:
     people = [grades for grades in every if grades.kind == "person"]
     if not people:
         return ()
-    judged = _qualities(run)
-    given = {cell: _given(cell, run, people) for cell in (item.cell for item in run.cells)}
-    return tuple(_errors(judged, given, len(people)))
+    graded = [_read(item, people) for item in run.cells]
+    return tuple(_errors([item for item in graded if item], len(people)))
 
 
 def _taken(audit: Audit) -> Iterator[SheetGrades]:
@@ -38,64 +40,69 @@ def _taken(audit: Audit) -> Iterator[SheetGrades]:
         yield from grading.taken(folder, run_sheet(audit, seed))
 
 
-def _qualities(run: LoadedRun) -> dict[Cell, float]:
-    found = {}
-    for item in run.cells:
-        if item.scorecard and item.scorecard.fairness.verdict:
-            found[item.cell] = item.scorecard.fairness.verdict.quality
-    return found
+@dataclass(frozen=True, kw_only=True)
+class _ReadCell:
+    cell: Cell
+    judged: float
+    given: float | None
+    """By people; None unless each step has a grade."""
 
 
-def _given(cell: Cell, run: LoadedRun, people: Sequence[SheetGrades]) -> float | None:
-    """The mean of people's grades of a cell's steps; None unless each step has one."""
-    [item] = [it for it in run.cells if it.cell == cell]
+def _read(item: LoadedCell, people: Sequence[SheetGrades]) -> _ReadCell | None:
+    """None of a cell without a verdict."""
     verdict = item.scorecard.fairness.verdict if item.scorecard else None
     if verdict is None:
         return None
-    steps = []
-    for step in verdict.steps:
-        key = item_key(cell, step.name)
-        tenths = [one.grades.get(item_id(key, one.seed)) for one in people]
-        known = [it / 10 for it in tenths if it is not None]
-        if not known:
-            return None
-        steps.append(sum(known) / len(known))
-    return sum(steps) / len(steps)
+    steps = [_of_step(item_key(item.cell, step.name), people) for step in verdict.steps]
+    known = [step for step in steps if step is not None]
+    given = _mean(known) if known and len(known) == len(steps) else None
+    return _ReadCell(cell=item.cell, judged=verdict.quality, given=given)
 
 
-def _errors(
-    judged: Mapping[Cell, float], given: Mapping[Cell, float | None], people: int
-) -> Iterator[ArmError]:
-    for label in sorted({(cell.server, cell.model) for cell in judged if cell.server != SHELL}):
-        pairs = list(_pairs(judged, label))
-        by_question: dict[str, list[tuple[float | None, float]]] = {}
-        for server, shell in pairs:
-            one, other = given.get(server), given.get(shell)
-            seen = judged[server] - judged[shell]
-            both = None if one is None or other is None else one - other
-            by_question.setdefault(server.scenario, []).append((both, seen))
-        graded = list(_graded(by_question.values()))
-        others = [
-            _mean([seen for _, seen in rows])
-            for rows in by_question.values()
-            if all(both is None for both, _ in rows)
-        ]
+def _of_step(key: str, people: Sequence[SheetGrades]) -> float | None:
+    tenths = [grades.grades.get(item_id(key, grades.seed)) for grades in people]
+    known = [it / 10 for it in tenths if it is not None]
+    return _mean(known) if known else None
+
+
+def _errors(cells: Sequence[_ReadCell], people: int) -> Iterator[ArmError]:
+    arms = {(it.cell.server, it.cell.model) for it in cells if it.cell.server != SHELL}
+    for server, model in sorted(arms):
+        questions: dict[str, list[_Differences]] = {}
+        for one, shell in _pairs(cells, server, model):
+            given = None
+            if one.given is not None and shell.given is not None:
+                given = one.given - shell.given
+            rows = questions.setdefault(one.cell.scenario, [])
+            rows.append((given, one.judged - shell.judged))
+        graded = list(_graded(questions.values()))
         if len(graded) > 1:
-            yield arm_error(f"{label[0]} × {label[1]}", graded, others, people)
+            others = list(_ungraded(questions.values()))
+            yield arm_error(f"{server} × {model}", graded, others, people)
 
 
-def _graded(questions: Iterable[Sequence[tuple[float | None, float]]]) -> Iterator[Graded]:
+def _ungraded(questions: Iterable[Sequence[_Differences]]) -> Iterator[float]:
+    for rows in questions:
+        if all(given is None for given, _ in rows):
+            yield _mean([judged for _, judged in rows])
+
+
+def _graded(questions: Iterable[Sequence[_Differences]]) -> Iterator[Graded]:
     for rows in questions:
         known = [(both, seen) for both, seen in rows if both is not None]
         if known:
             yield _mean([both for both, _ in known]), _mean([seen for _, seen in known])
 
 
-def _pairs(judged: Mapping[Cell, float], label: tuple[str, str]) -> Iterator[tuple[Cell, Cell]]:
-    shells = {_block(cell): cell for cell in judged if cell.server == SHELL}
-    for cell in judged:
-        if (cell.server, cell.model) == label and _block(cell) in shells:
-            yield cell, shells[_block(cell)]
+def _pairs(
+    cells: Sequence[_ReadCell], server: str, model: str
+) -> Iterator[tuple[_ReadCell, _ReadCell]]:
+    """Each of an arm's cells with the shell's of its block."""
+    shells = {_block(it.cell): it for it in cells if it.cell.server == SHELL}
+    for it in cells:
+        own = it.cell
+        if (own.server, own.model) == (server, model) and _block(own) in shells:
+            yield it, shells[_block(own)]
 
 
 def _block(cell: Cell) -> BlockName:

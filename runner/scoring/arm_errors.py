@@ -37,7 +37,7 @@ def arm_error(arm: str, graded: Sequence[Graded], others: Sequence[float], peopl
     seen = [judged for _, judged in graded]
     errors = [judged - given for given, judged in graded]
     judged = statistics.fmean([*seen, *others])
-    error = _Estimate(statistics.fmean(errors), _variance_of_mean(errors), len(errors) - 1)
+    error = _Mean(statistics.fmean(errors), _variance_of_mean(errors), len(errors) - 1)
     corrected = _corrected(graded, others)
     return ArmError(
         arm=arm,
@@ -55,7 +55,7 @@ def arm_error(arm: str, graded: Sequence[Graded], others: Sequence[float], peopl
     )
 
 
-class _Estimate:
+class _Mean:
     def __init__(self, value: float, variance: float, freedom: int) -> None:
         from scipy import stats  # noqa: PLC0415 - `--help` would wait for it
 
@@ -67,16 +67,16 @@ class _Estimate:
             self.p = 0.0 if value else 1.0
 
 
-def _corrected(graded: Sequence[Graded], others: Sequence[float]) -> _Estimate:
+def _corrected(graded: Sequence[Graded], others: Sequence[float]) -> _Mean:
     given = [one for one, _ in graded]
     seen = [judged for _, judged in graded]
     if len(others) < 2:
-        return _Estimate(statistics.fmean(given), _variance_of_mean(given), len(given) - 1)
+        return _Mean(statistics.fmean(given), _variance_of_mean(given), len(given) - 1)
     weight = _weight(given, seen, others)
     left = [one - weight * judged for one, judged in graded]
     value = statistics.fmean(left) + weight * statistics.fmean(others)
     variance = _variance_of_mean(left) + weight**2 * _variance_of_mean(others)
-    return _Estimate(value, variance, len(graded) - 1)
+    return _Mean(value, variance, len(graded) - 1)
 
 
 def _variance_of_mean(figures: Sequence[float]) -> float:

@@ -68,6 +68,12 @@ def measured(tree: Tree) -> tuple[Cell, ...]:
     return cells
 
 
+def reported(fairtrial: Fairtrial) -> Any:
+    code, out, err = fairtrial("report", "done", "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
 def sheet_in(page: Path) -> GradingSheet:
     text = page.read_text("utf-8").split('id="sheet">')[1].split("</script>")[0]
     return GradingSheet.model_validate_json(text)
@@ -98,7 +104,7 @@ def test_people_who_see_no_difference_take_a_judges_rank_away(
     cells = measured(tree)
     code, _, err = fairtrial("judge", "done", "--judge", JUDGE)
     assert code == 0, err
-    assert json.loads(fairtrial("report", "done", "--json")[1])["standing"] == "ranks"
+    assert reported(fairtrial)["standing"] == "ranks"
     page = tmp_path / "run.html"
     code, _, err = fairtrial("anchors", "sheet", "--run", "done", "--out", str(page))
     assert code == 0, err
@@ -117,7 +123,7 @@ def test_people_who_see_no_difference_take_a_judges_rank_away(
     ]
     code, _, err = fairtrial("anchors", "take", *files, "--run", "done")
     assert code == 0, err
-    report = json.loads(fairtrial("report", "done", "--json")[1])
+    report = reported(fairtrial)
     [error] = report["arm_errors"]
     assert (report["standing"], error["graded"], error["people"]) == ("ranks", 7, 2)
     assert abs(error["error"]) < 0.1 < error["low"]
@@ -132,7 +138,7 @@ def test_people_who_see_no_difference_take_a_judges_rank_away(
         saved(tmp_path / "dee", sheet, "Dee", bent),
     ]
     fairtrial("anchors", "take", *files, "--run", "done")
-    report = json.loads(fairtrial("report", "done", "--json")[1])
+    report = reported(fairtrial)
     assert report["standing"] == "screens"
     said = " ".join(report["notices"])
     assert "people graded 7 of 7 questions" in said and "ranks nobody here" in said
