@@ -49,6 +49,8 @@ class Mention(NamedTuple):
     certain: bool = True
     """False if the symbol rests on our reading of the words between it and the lines. An accusation
     needs a symbol that is certain."""
+    loose: int = 0
+    """Signs of a plain claim that the words lack (`Attached.loose`)."""
     tail: str = ""
     """Of the path, as it was written, if the answer itself says in full which file it means."""
     other_word: str | None = None
@@ -70,6 +72,8 @@ class Mention(NamedTuple):
 
     said: str = ""
     """What the text says of it: the words around it, without citations."""
+    beside: str = ""
+    """Of a cell or a value: the other texts of its row or object."""
 
     @property
     def lines(self) -> LineRange | None:
@@ -171,9 +175,9 @@ def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
     """The mentions, with what is said of each of them; theirs first, and only it if enough."""
     for mention in mentions:
         if mention.lines is None or enough(mention.said):
-            yield mention
+            yield mention._replace(beside=said)
         else:
-            yield mention._replace(said=f"{mention.said} {said}".strip())
+            yield mention._replace(said=f"{mention.said} {said}".strip(), beside=said)
 
 
 class _ChunkWords:
@@ -380,7 +384,7 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
     said: str = "",
 ) -> Mention:
     start, end = lines or (None, None)
-    symbol, certain, _, other = name or _UNNAMED
+    symbol, certain, _, loose, other = name or _UNNAMED
     return Mention(
         written=written,
         path=cite.path,
@@ -388,6 +392,7 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
         end=end,
         symbol=symbol,
         certain=certain,
+        loose=loose,
         other_word=other,
         ref=cite.ref,
         weak=cite.weak,
@@ -400,4 +405,4 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
     )
 
 
-_UNNAMED = (None, True, -1, None)
+_UNNAMED = (None, True, -1, 0, None)
