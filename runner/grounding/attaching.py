@@ -112,15 +112,11 @@ _INDIRECT = re.compile(
 """Before a symbol: the sentence is of something else, which may be what stands at the lines."""
 _OBJECT = re.compile(r"\b(?!(?:this|its|class|alias)\b)[a-z]{3,}s\s[`*_]{0,3}\Z")
 """Before a symbol: a verb, of which it is the object: "catches it and runs `open` — a.py:3"."""
-_SPOKEN_OF = re.compile(
-    rf"""
-    (?<![\w`.]) (?!(?:{_KIND_WORD}|the|a|an|and|or|both|then|also|see|where|this|that|its)\b)
-      [A-Za-z][a-z'’]{{1,20}} [*_]{{0,2}}\s[`*_"'(]{{0,3}} \Z                # which wraps `foo`
-    | \b(?:add|create|introduce|implement|write|define)\b [^.;:\n]{{0,30}} \Z  # add a method `foo`
-    """,
-    re.X | re.I,
+_LEADING = frozenset(
+    f"the a an and or both then also see where this that its {_KIND_WORD.replace('|', ' ')}".split()
 )
-"""Before a symbol: a word that makes it an object, or part of a plan."""
+"""Words before a symbol that the lines are of: "the class `Shop`"."""
+_PLANNED = frozenset("add create introduce implement write define".split())
 _DASH = re.compile(r"[`*_)]{0,4}\s?(?:[—–-]{1,2}|:)\s")
 _COMMA = re.compile(r"[`*_)]{0,4},\s[`*_]{0,2}\Z")
 _FRAME = re.compile(r"[`\"]?,\sin\s(?P<name>[\w.<>]{1,100})[`]?[ \t]*(?=\n|\Z)")
@@ -200,8 +196,20 @@ def symbol_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attach
         strict = False
     certain = strict and not plain and not indirect
     is_code = text[named.begin] == "`" or text[named.end - 1] == ")"
-    loose = (not is_code) + bool(_SPOKEN_OF.search(before))
+    loose = (not is_code) + _is_spoken_of(before)
     return Attached(named.symbol, certain, named.begin, loose)
+
+
+def _is_spoken_of(before: str) -> bool:
+    """A word before a symbol makes it an object ("which wraps `foo`") or part of a plan ("add a
+    method `foo`").
+    """
+    said = before.rstrip("`*_\"'(")
+    words = said[-40:].lower().split()
+    if not words or not said.endswith(" "):
+        return False
+    last = words[-1].strip("*_")
+    return (last.isalpha() and last not in _LEADING) or not _PLANNED.isdisjoint(words)
 
 
 class _Glue(NamedTuple):
