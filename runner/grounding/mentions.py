@@ -280,6 +280,9 @@ class _ChunkWords:
         cite = self.cites[place]
         begin = max(self._begin(place), cite.begin - _EARSHOT)
         end = min(self._end(place), cite.close + _EARSHOT)
+        if self._is_row(place):
+            # The line before, which a search printed, says nothing of this one.
+            return self.prose[max(begin, cite.begin) : end]
         said = self.prose[begin:end]
         # With no other citation, these are the sentence's already.
         if len(self.cites) == 1 or enough(said):
@@ -287,6 +290,18 @@ class _ChunkWords:
         begin = max(self._sentence_begin(cite.begin), cite.begin - _EARSHOT)
         end = min(self._sentence_end(cite.close), cite.close + _EARSHOT)
         return self.prose[begin:end]
+
+    def _is_row(self, place: int) -> bool:
+        """It begins a line, and so does the one before or behind: `a.py:3:def f():`."""
+        if not self._begins_line(place):
+            return False
+        return self._begins_line(place - 1) or self._begins_line(place + 1)
+
+    def _begins_line(self, place: int) -> bool:
+        if not 0 <= place < len(self.cites):
+            return False
+        begin = self.cites[place].begin
+        return not self.text[self.text.rfind("\n", 0, begin) + 1 : begin].strip("-*+`> ")
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""

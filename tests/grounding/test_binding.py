@@ -564,3 +564,12 @@ def test_a_link_from_elsewhere_in_the_repository_resolves(target: str) -> None:
 def test_a_part_of_a_name_behind_a_slash_is_no_name() -> None:
     text = "In `src/x.py`: `f01` (line 1) / _debug_mode (line 31) / _error (line 41)."
     assert [c.symbol for c in ground(text, SHELF).citations if c.start in (31, 41)] == [None, None]
+
+
+def test_what_a_search_printed_says_nothing_of_the_next_place() -> None:
+    source = "def open_shop(door): ...\ndef count_till(coins): ...\ndef lock_up(key): ...\n"
+    files = MemoryFiles({"src/shop.py": source})
+    printed = "\n".join(
+        f"src/shop.py:{place}:{line}" for place, line in enumerate(source.splitlines(), 1)
+    )
+    assert [one.mute for one in ground(printed, files).citations] == [True] * 3
