@@ -30,11 +30,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import runner
+from runner.grounding.accusations import doubts_of_word
 from runner.grounding.binding import MOST_CANDIDATES, stem_of
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
 from runner.grounding.commit_files import PathIndex, Resolved
-from runner.grounding.doubts import doubts_of_word
 from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
 from runner.grounding.mentions import Mention
