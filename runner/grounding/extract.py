@@ -387,9 +387,11 @@ def _of_lines(unit: Fragment, file: str) -> Iterator[Mention]:
             end=end,
             symbol=unit.symbol,
             weak=unit.weak,
+            loose=unit.loose,
             guess=unit.guess,
             group=len(unit.lines) - 1,
             said=unit.said,
+            beside=unit.said,
         )
 
 
@@ -403,7 +405,8 @@ def _with_symbol(unit: Fragment, mentions: list[Mention]) -> list[Mention]:
     # `runs a.py:3` in a cell speaks of more than the row's symbol.
     if unit.in_cell and len(text.strip("`*_ ()")) > len(first.written) + 2:
         return mentions
-    return [first._replace(symbol=unit.symbol, weak=unit.weak), *mentions[1:]]
+    named = first._replace(symbol=unit.symbol, weak=unit.weak, loose=unit.loose)
+    return [named, *mentions[1:]]
 
 
 def _is_title(text: str, paths: Sequence[str]) -> bool:

@@ -118,12 +118,13 @@ def _number(token: Token, around: Around) -> float:
     if _is_counted(token, around, before) or (single and _is_code(token, before, pointed or named)):
         return 0.0
     near = _near_points(around, first)
+    is_placed = pointed and around.firm  # "`from_mapping` at 304", below a heading of its file
     features = (
         (_OF_FIRM, around.firm),
         (_LARGE, first > 99),
         (_SMALL, first < 20),
         (_RANGE, not single or len(token.lines) > 1),
-        (_CODE, single and (first in COMMON_CODES or first in PORTS)),
+        (_CODE, single and (first in COMMON_CODES or first in PORTS) and not is_placed),
         (_ROUND_ONE, bool(ROUND.fullmatch(str(first)))),
         (_POINTED_AT, pointed),
         (_OF_NAME, named),
