@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from runner.grounding.grammars import language_of
 from runner.records import (
     ANSWER_FORM,
     ExactKind,
@@ -84,12 +85,14 @@ def scenario_of(folder: str, asked: ExactQuestions, question: ExactQuestion) -> 
 def known_in(asked: ExactQuestions) -> KnownName | None:
     """The same for all of a repository's cells: the first name that a key says is defined.
 
-    What an answer may cite besides is the definition first, with its name.
+    What an answer may cite besides is the definition first, with its name. A server that reads the
+    suite's language would look in vain for a name of another: those of its own come first.
     """
-    for question in asked.questions:
-        for place in question.key.optional:
-            if place.symbol:
-                return KnownName(symbol=place.symbol, path=place.path, language=asked.language)
+    named = [it for question in asked.questions for it in question.key.optional if it.symbol]
+    own = [it for it in named if language_of(it.path, b"") == asked.language]
+    for place in own or named:
+        language = language_of(place.path, b"") or asked.language
+        return KnownName(symbol=place.symbol or "", path=place.path, language=language)
     return None
 
 

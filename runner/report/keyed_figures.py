@@ -138,7 +138,7 @@ def _interval(
 
 
 def _questions(view: RunView) -> Iterator[KeyedQuestion]:
-    for name, topic in view.clusters.topics.items():
+    for name, topic in sorted(view.clusters.topics.items()):
         scores = {arm.label: _score(arm.within(name)) for arm in view.arms}
         if topic.asks is not None:
             yield KeyedQuestion(

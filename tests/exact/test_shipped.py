@@ -8,6 +8,7 @@ from itertools import chain
 
 from runner.authoring.exact.kind import LANGUAGES, TAIL
 from runner.authoring.exact.question_files import FILE, SUITE, read_suite
+from runner.catalog.exact_questions import known_in
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.grammars import language_of
 from runner.records.exact import ExactQuestion, ExactQuestions
@@ -70,3 +71,15 @@ def test_no_near_miss_is_near_what_is_right() -> None:
                 last = place.end or place.line
                 apart = not place.line - 10 <= miss.line <= last + 10
                 assert miss.path != place.path or apart, it.name
+
+
+def test_a_server_is_asked_for_a_name_in_a_language_of_the_suite_where_there_is_one() -> None:
+    known = {it.repository.label: known_in(it) for it in suites()}
+
+    for suite in suites():
+        found = known[suite.repository.label]
+        named = [it for one in suite.questions for it in one.key.optional if it.symbol]
+        languages = {language_of(it.path, b"") for it in named}
+        assert found is not None
+        assert found.language == language_of(found.path, b"")
+        assert found.language == suite.language or suite.language not in languages
