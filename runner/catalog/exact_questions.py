@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,15 +86,24 @@ def scenario_of(folder: str, asked: ExactQuestions, question: ExactQuestion) -> 
 def known_in(asked: ExactQuestions) -> KnownName | None:
     """The same for all of a repository's cells: the first name that a key says is defined.
 
-    What an answer may cite besides is the definition first, with its name. A server that reads the
-    suite's language would look in vain for a name of another: those of its own come first.
+    What an answer may cite besides is the definition first, with its name. It is of the language
+    that most questions are about, which need not be the repository's: a server that does not read
+    it would be asked in vain.
     """
+    asked_in = Counter(map(_language_of, asked.questions))
     named = [it for question in asked.questions for it in question.key.optional if it.symbol]
-    own = [it for it in named if language_of(it.path, b"") == asked.language]
-    for place in own or named:
+    # Of two that are asked about alike, the repository's own.
+    liked = {language: (count, language == asked.language) for language, count in asked_in.items()}
+    named.sort(key=lambda it: liked.get(language_of(it.path, b""), (0, False)), reverse=True)
+    for place in named[:1]:
         language = language_of(place.path, b"") or asked.language
         return KnownName(symbol=place.symbol or "", path=place.path, language=language)
     return None
+
+
+def _language_of(question: ExactQuestion) -> str | None:
+    places = question.key.places or question.key.optional
+    return language_of(places[0].path, b"") if places else None
 
 
 def rubric_of(question: ExactQuestion) -> Rubric:
