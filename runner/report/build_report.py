@@ -45,7 +45,7 @@ from runner.report.figures import (
     why_missing,
 )
 from runner.report.grid import listed
-from runner.report.keyed_figures import keyed
+from runner.report.keyed_figures import contaminated, keyed
 from runner.report.records import (
     ArmReport,
     BlockReport,
@@ -124,12 +124,14 @@ def build_report(
     shown = None if run.plan.ungated else gate
     standing: Standing = shown.standing if shown else "screens"
     made = _made_with(view, run.plan, standing)
+    by_keys = keyed(view)
+    notices = (*_notices(view, run, shown, since), contaminated(by_keys))
     report = Report(
-        notices=(*_notices(view, run, shown, since), *_screening(view, standing, shown)),
+        notices=(*notices, *_screening(view, standing, shown)),
         ungated=run.plan.ungated,
         gate=shown,
         since=since,
-        keyed=keyed(view),
+        keyed=by_keys,
         standing=standing,
         language_model=view.models == view.language_models,
         question=_question(_servers(view), standing, _agents(view), by_keys=view.clusters.by_keys),
@@ -159,8 +161,8 @@ def build_report(
         repeat=how_to_repeat(run, view, scenarios, servers),
         prices=run.plan.prices,
     )
-    notices = tuple(filter(None, [report.ranked_by, *report.notices]))
-    return report.model_copy(update={"notices": notices, "not_concluded": not_concluded(report)})
+    told = tuple(filter(None, [report.ranked_by, *report.notices]))
+    return report.model_copy(update={"notices": told, "not_concluded": not_concluded(report)})
 
 
 # --- head -----------------------------------------------------------------------------------

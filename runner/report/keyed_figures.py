@@ -36,6 +36,18 @@ def keyed(view: RunView) -> Keyed | None:
     )
 
 
+def contaminated(keyed: Keyed | None) -> str:
+    """What a reader must know of questions that a model knows by heart; empty if there are none."""
+    questions = keyed.questions if keyed else ()
+    known = sum(bool(it.by_heart) for it in questions)
+    if not known:
+        return ""
+    return (
+        f"CONTAMINATED: {known} of {len(questions)} questions are answered without any tool "
+        f"(F1 of {BY_HEART} or more), so they say little of a tool."
+    )
+
+
 # --- arms -----------------------------------------------------------------------------------
 
 
