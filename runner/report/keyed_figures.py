@@ -30,6 +30,7 @@ def keyed(view: RunView) -> Keyed | None:
     if not view.clusters.by_keys:
         return None
     return Keyed(
+        where=view.clusters.where,
         arms=tuple(_arm(arm) for arm in view.arms),
         kinds=tuple(_kinds(view)),
         questions=tuple(_questions(view)),
