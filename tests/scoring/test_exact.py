@@ -149,6 +149,8 @@ STYLES = {
     "fence": "```\n{0}: a\n{1}: b\n{2}: c\n{3}: d\n```",
     "JSON": '["{0}", "{1}", "{2}", "{3}"]',
     "HTML": "<ul><li>{0}</li><li>{1}</li><li>{2}</li><li>{3}</li></ul>",
+    "as rg prints it": "```\nshop/cart.py\n40:return g40()\n120:return g120()\n\n"
+    "shop/till.py\n200:return g200()\n\nshop/desk.py\n310:return g310()\n```",
     "said twice": "{0} {1} {2} {3}\n\nIn short: `{0}`, `{1}`, `{2}`, `{3}`.",
 }
 
