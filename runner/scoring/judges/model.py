@@ -8,6 +8,7 @@ other answer. What it cannot do: find a mistake about what the shown lines do no
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +43,7 @@ from runner.scoring.judges.inputs import judging_code, verdict_inputs
 from runner.scoring.judges.judge_requests import Ask, Asking, JudgeEstimate, ToJudge
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.pairwise import PairAsk, pair
-from runner.support.errors import FairtrialError, NoVerdict
+from runner.support.errors import FairtrialError, NoReply, NoVerdict
 from runner.support.token_estimate import CHARS_PER_TOKEN
 
 OUTPUT_TOKENS = 8192
@@ -92,6 +93,7 @@ class ModelJudge:
             raise FairtrialError(f"{model} has no API that a judge could ask", hint=hint)
         self.model, self.name = model, f"model:{model}"
         self.judging = settings.judging
+        self.at_once = settings.at_once
         self.endpoint = self.judging.endpoints.get(model, endpoint.digest)
         limits = replace(settings.models, thinking_tokens=0, output_tokens=OUTPUT_TOKENS)
         self.asking = Asking(model, replace(settings, models=limits))
@@ -133,7 +135,8 @@ class ModelJudge:
 
     def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
         """What is left to ask of some answers. Raises NoVerdict without a source."""
-        asks = [ask for one in answers for ask in self._asks(list(_steps(*one)))]
+        by_key = {ask.key: ask for one in answers for ask in self._asks(list(_steps(*one)))}
+        asks = list(by_key.values())
         missing = [ask for ask in asks if self.asking.kept(ask) is None]
         chars = [len(form.system_prompt()) + len(ask.request.text) for ask in missing]
         chars += [len(canonical_json(ask.request.schema)) for ask in missing]
@@ -153,6 +156,15 @@ class ModelJudge:
             output_tokens=usage.output_tokens,
             usd=self.asking.settings.purse.cost_usd(self.model, [usage]),
         )
+
+    def read_ahead(self, answers: Iterable[ToJudge]) -> None:
+        """Have what is missing said of some answers together, so that `judge` finds it kept.
+
+        Raises as `judge` does, but for a reply that cannot be used, which is `judge`'s to name.
+        """
+        asks = {ask.key: ask for one in answers for ask in self._asks(list(_steps(*one)))}
+        with contextlib.suppress(NoReply):
+            self.asking.said(list(asks.values()))
 
     def pairs(
         self,
