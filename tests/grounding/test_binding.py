@@ -514,6 +514,13 @@ def test_a_name_is_bound_wherever_it_is_given_and_a_wrong_line_fails(text: str) 
         assert (citation.status == "grounded") == (status == "grounded"), citation.reason
 
 
+@pytest.mark.parametrize("mark", ["[x]", "[ ]", "[1]", "[a-1]"])
+def test_an_item_with_a_mark_of_its_own_cites_its_place(mark: str) -> None:
+    listed = "\n".join(f"- {mark} src/x.py:{line}" for line in (11, 22))
+
+    assert [it.start for it in ground(listed, SHELF).citations] == [11, 22]
+
+
 @pytest.mark.parametrize("words", ["same file, L22", "ibid., line 22"])
 def test_the_same_file_is_the_one_named_last(words: str) -> None:
     *_, citation = ground(f"`f01` (src/x.py:11), `f07` ({words})", SHELF).citations
