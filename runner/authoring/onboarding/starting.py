@@ -143,11 +143,11 @@ def _scenario(about: About, checkout: Checkout, project: Path) -> str:
     name = about.scenarios[0] if about.scenarios else DEFAULT_SCENARIO
     loaded = checkout.scenario(name)
     if checkout.project is not None and checkout.is_own(loaded.folder):
-        _copied(loaded.folder, checkout.project, project)
+        copy_scenario(loaded.folder, checkout.project, project)
     return name
 
 
-def _copied(folder: Path, source: Path, project: Path) -> None:
+def copy_scenario(folder: Path, source: Path, project: Path) -> None:
     """A scenario, and what says where its repository is."""
     shutil.copytree(folder, project / folder.relative_to(source))
     for name in (REPOS_LOCK, LOCAL_FILE):
