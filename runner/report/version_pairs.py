@@ -64,7 +64,7 @@ class VersionPairs:
                 continue
             means = view.clusters.means(statistics.scenario_means(found))
             language_model = model in view.language_models
-            tested = tested_within(statistics.ClusterMean(figures=means), margin)
+            tested = within_margin(statistics.ClusterMean(figures=means), margin)
             yield tested.model_copy(
                 update={
                     "model": model,
@@ -105,7 +105,7 @@ def _is_comparable(one: LoadedCell, others: Sequence[LoadedCell]) -> bool:
     return False
 
 
-def tested_within(mean: statistics.ClusterMean, margin: float) -> PairedAnswers:
+def within_margin(mean: statistics.ClusterMean, margin: float) -> PairedAnswers:
     """Two one-sided tests at 5 % (Schuirmann 1987, doi:10.1007/BF01068419).
 
     `no_worse`: worse by the margin is refused. `equivalent`: better by it is, too. `worse`: that it

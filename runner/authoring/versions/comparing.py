@@ -217,7 +217,7 @@ class VersionComparing:
         figures = tuple(figures_of(base.side, head.side, self.settings.margins))
         places = SourceFiles(source=self.pair.head_asked.source)
         found: list[VersionChange] = [
-            *start_changes(base.side, head.side, self.pair.head.facts.otherwise),
+            *start_changes(base.side, head.side, self._otherwise(head)),
             *(tool_changes(base.tools, head.tools) if head.tools else ()),
             *figure_changes(figures, self.settings.max_schema_tokens),
             *noise_changes(base.side, head.side),
@@ -234,6 +234,14 @@ class VersionComparing:
                 "answers": answers,
             }
         )
+
+    def _otherwise(self, head: ExaminedVersion) -> str:
+        """Nothing where the probe's tool is gone or renamed: that is said of the tool."""
+        assert self.pair.head is not None  # noqa: S101 - see `compared`
+        probes = {it.call.tool for it in self.pair.base.spec.canaries}
+        if head.tools and not probes & {tool.name for tool in head.tools}:
+            return ""
+        return self.pair.head.facts.otherwise
 
     def _sides(self) -> tuple[ExaminedVersion, ExaminedVersion]:
         pair = self.pair

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding.calling import Stand
@@ -25,10 +27,14 @@ from runner.support.errors import FairtrialError, ServerError
 if TYPE_CHECKING:
     import mcp_types
 
+_UNUSUAL = r"[^A-Za-z0-9_-]"
+"""What no name of a tool holds that a model is told."""
 READINGS = 3
 """Examinations of each version."""
 MOST_CALLS = 60
 """Of a replayed session."""
+LEAST_CALLS = 20
+"""Of a session that recorded fewer they are made again: some servers fail after a while."""
 MOST_STARTS = 4
 """Of a server that ends in the middle of a session: behind that, its other calls are not made."""
 
@@ -121,21 +127,31 @@ def calls_to_replay(
     """The health probe, what a session recorded, and a call of each other tool that only reads."""
     label = one.stand.loaded.scenario.repository.label
     probes = [it.call for it in one.stand.server.spec.canaries if it.repository in (label, "*")]
-    asked = [*probes[:1], *recorded]
+    own = {f"__{re.sub(_UNUSUAL, '_', tool.name)}": tool.name for tool in one.tools}
+    asked = [*probes[:1], *(it for call in recorded for it in _by_own_name(call, own))]
     examples = [it for it in _examples(one.tools, target) if it.tool not in {_.tool for _ in asked}]
     kept: dict[str, McpCall] = {}
     for call in [*asked[: MOST_CALLS - len(examples)], *examples]:
         kept.setdefault(canonical_json([call.tool, call.arguments]), call)
-    return list(kept.values())[:MOST_CALLS]
+    calls = list(kept.values())[:MOST_CALLS]
+    rounds = max(1, -(-LEAST_CALLS // max(1, len(calls))))
+    return calls * rounds
+
+
+def _by_own_name(call: McpCall, own: Mapping[str, str]) -> Iterator[McpCall]:
+    """The model knows the tool as `mcp__SERVER__TOOL`, and no server does."""
+    for ending in sorted(own, key=len, reverse=True):
+        if call.tool.endswith(ending):
+            yield call.model_copy(update={"tool": own[ending]})
+            return
 
 
 def _examples(tools: Sequence[mcp_types.Tool], target: Target) -> Iterator[McpCall]:
     for tool in for_looking(tools):
-        for arguments in arguments_for(
-            tool.input_schema, target, described=tool.description or "", optional=False
-        ):
+        described = tool.description or ""
+        known = arguments_for(tool.input_schema, target, described=described, optional=False)
+        for arguments in islice(known, 1):
             yield McpCall(tool=tool.name, arguments=arguments)
-            break
 
 
 def recorded_calls(store: RunStore, arm: str) -> list[McpCall]:
