@@ -25,7 +25,6 @@ from runner.authoring.versions.examining import (
     side_of,
 )
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
-from runner.authoring.versions.places import SourceFiles
 from runner.authoring.versions.session_changes import (
     LOST,
     ReplayedSession,
@@ -36,6 +35,7 @@ from runner.authoring.versions.side_changes import (
     package_changes,
     start_changes,
 )
+from runner.authoring.versions.source_lines import SourceFiles
 from runner.authoring.versions.tool_changes import renamed_tools, tool_changes
 from runner.catalog.checkout import Checkout, lock
 from runner.catalog.project import write_project_lock
@@ -208,7 +208,7 @@ class VersionComparing:
     def compared(self) -> VersionComparison:
         if self.pair.head is None:
             return self._without_head()
-        base, head = examined(*self._sides())
+        base, head = examined(*self._sides(), self.settings.only)
         if base.side.fault:
             where, hint = base.side.asked, "a base that does not work compares with nothing"
             raise FairtrialError(base.side.fault, where=where, hint=hint)

@@ -16,7 +16,7 @@ from runner.authoring.versions.defining import DefinedVersion
 from runner.records import McpCall, ServerCard, ToolCall, canonical_json
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import iter_transcript
-from runner.records.versions import VersionReading, VersionSide
+from runner.records.versions import VersionCheck, VersionReading, VersionSide
 from runner.runs.prepare import check_server
 from runner.sandbox.session import ServerSession
 from runner.servers.definition_rules import PLACEHOLDERS, fill_call
@@ -31,6 +31,9 @@ _UNUSUAL = r"[^A-Za-z0-9_-]"
 """What no name of a tool holds that a model is told."""
 READINGS = 3
 """Examinations of each version."""
+_NOISY: frozenset[VersionCheck] = frozenset(
+    ("probe", "ready", "index", "memory", "disk", "network", "stdout")
+)
 MOST_CALLS = 60
 """Of a replayed session."""
 LEAST_CALLS = 20
@@ -62,11 +65,15 @@ def side_of(defined: DefinedVersion, stand: Stand) -> ExaminedVersion:
 
 
 def examined(
-    base: ExaminedVersion, head: ExaminedVersion
+    base: ExaminedVersion, head: ExaminedVersion, only: Sequence[VersionCheck] = ()
 ) -> tuple[ExaminedVersion, ExaminedVersion]:
-    """With their readings, in turns that change: what drifts meanwhile meets both alike."""
+    """With their readings, in turns that change: what drifts meanwhile meets both alike.
+
+    `only`: the checks that are asked for; one reading does where none of them is noisy.
+    """
+    turns = READINGS if _NOISY & {*(only or _NOISY)} else 1
     found = [with_tools(base), with_tools(head)]
-    for turn in range(READINGS):
+    for turn in range(turns):
         for place in (0, 1) if turn % 2 == 0 else (1, 0):
             found[place] = with_reading(found[place])
     return found[0], found[1]

@@ -37,7 +37,7 @@ class SchemaChange:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Pair:
+class _SchemaPair:
     """The same place in both schemas."""
 
     base: Schema
@@ -47,8 +47,8 @@ class _Pair:
     key: str = ""
     depth: int = 0
 
-    def inside(self, key: str, base: object, head: object) -> _Pair:
-        return _Pair(
+    def inside(self, key: str, base: object, head: object) -> _SchemaPair:
+        return _SchemaPair(
             base=_resolved(base, self.roots[0]),
             head=_resolved(head, self.roots[1]),
             roots=self.roots,
@@ -64,10 +64,12 @@ class _Pair:
 def schema_changes(base: Schema, head: Schema) -> Iterator[SchemaChange]:
     """Every one of them, the outer first."""
     roots = (base, head)
-    yield from _changes(_Pair(base=_resolved(base, base), head=_resolved(head, head), roots=roots))
+    yield from _changes(
+        _SchemaPair(base=_resolved(base, base), head=_resolved(head, head), roots=roots)
+    )
 
 
-def _changes(pair: _Pair) -> Iterator[SchemaChange]:
+def _changes(pair: _SchemaPair) -> Iterator[SchemaChange]:
     if pair.depth > DEEPEST or pair.base == pair.head:
         return
     yield from _of_types(pair)
@@ -84,7 +86,7 @@ def _changes(pair: _Pair) -> Iterator[SchemaChange]:
 # --- what a value may be ------------------------------------------------------------------------
 
 
-def _of_types(pair: _Pair) -> Iterator[SchemaChange]:
+def _of_types(pair: _SchemaPair) -> Iterator[SchemaChange]:
     before, after = _types(pair.base, pair.roots[0]), _types(pair.head, pair.roots[1])
     if before == after:
         return
@@ -127,7 +129,7 @@ def _alternatives(schema: Schema, root: Schema) -> list[Schema]:
     return [_resolved(one, root) for one in found]
 
 
-def _of_enums(pair: _Pair) -> Iterator[SchemaChange]:
+def _of_enums(pair: _SchemaPair) -> Iterator[SchemaChange]:
     before, after = _values(pair.base, pair.roots[0]), _values(pair.head, pair.roots[1])
     if before == after or after is None:
         if before is not None and after is None:
@@ -159,7 +161,7 @@ def _values(schema: Schema, root: Schema, depth: int = 0) -> frozenset[str] | No
     return found if alternatives else None
 
 
-def _of_bounds(pair: _Pair) -> Iterator[SchemaChange]:
+def _of_bounds(pair: _SchemaPair) -> Iterator[SchemaChange]:
     for name in (*_LOWER, *_UPPER):
         before, after = pair.base.get(name), pair.head.get(name)
         if before == after or isinstance(before, bool) or isinstance(after, bool):
@@ -181,7 +183,7 @@ def _of_bounds(pair: _Pair) -> Iterator[SchemaChange]:
         )
 
 
-def _of_default(pair: _Pair) -> Iterator[SchemaChange]:
+def _of_default(pair: _SchemaPair) -> Iterator[SchemaChange]:
     before, after = pair.base.get("default"), pair.head.get("default")
     if before == after:
         return
@@ -193,7 +195,7 @@ def _of_default(pair: _Pair) -> Iterator[SchemaChange]:
 # --- parameters ---------------------------------------------------------------------------------
 
 
-def _of_properties(pair: _Pair) -> Iterator[SchemaChange]:
+def _of_properties(pair: _SchemaPair) -> Iterator[SchemaChange]:
     before, after = _properties(pair.base), _properties(pair.head)
     needed, needs = _required(pair.base), _required(pair.head)
     for name, schema in before.items():

@@ -20,7 +20,7 @@ class Verb(RunRequest):
         f"none is asked, and nothing is paid); {options.MODEL_HELP}",
         (),
     )
-    margin: Share | None = said(
+    within: Share | None = said(
         "--margin F", "of F1 or fairness, below which nothing is worse (default: 0.03)"
     )
     max_schema_tokens: Whole | None = said("--max-schema-tokens N", "of the head's tools")
@@ -107,6 +107,6 @@ def _settings(request: Verb, checkout: shapes.Checkout) -> shapes.CompareSetting
         update["only"] = request.only
     if request.max_schema_tokens is not None:
         update["max_schema_tokens"] = request.max_schema_tokens
-    if request.margin is not None:
-        update["margins"] = known.margins | dict.fromkeys(("exact", "model"), request.margin)
+    if request.within is not None:
+        update["margins"] = known.margins | dict.fromkeys(("exact", "model"), request.within)
     return known.model_copy(update=update)
