@@ -128,6 +128,8 @@ class PairedAnswers(Record):
 
     model: str
     language_model: bool
+    by_keys: bool = False
+    """Does every question have a key? Else the figure is fairness, in which seconds count."""
     pairs: Count
     clusters: Count
     cluster: str

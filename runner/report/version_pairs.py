@@ -69,6 +69,7 @@ class VersionPairs:
                 update={
                     "model": model,
                     "language_model": language_model,
+                    "by_keys": view.clusters.by_keys,
                     "pairs": len(found),
                     "cluster": view.clusters.kind,
                 }

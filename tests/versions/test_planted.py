@@ -128,3 +128,49 @@ def test_the_same_version_twice_alarms_nobody(made: Checkout, tmp_path: Path) ->
     jsonschema.validate(
         json.loads((tmp_path / "compare.json").read_text()), VersionComparison.model_json_schema()
     )
+
+
+def test_with_a_model_the_shell_stands_beside_both_and_the_base_is_asked_once(
+    made: Checkout, tmp_path: Path
+) -> None:
+    options = ("--model", "offline", "--only", "model", "--only", "exact")
+    first = folder(tmp_path / "first", ("SHIFT = 0", "SHIFT = 0  # first"))
+    done, found = compared(made, first, tmp_path / "out1", *options)
+    assert done.returncode == 0, done.stderr
+    assert [it.shell is not None for it in found.answers] == [True]
+    assert found.base.reused == 0
+    second = folder(tmp_path / "second", ("SHIFT = 0", "SHIFT = 0  # second"))
+    done, found = compared(made, second, tmp_path / "out2", *options)
+    assert done.returncode == 0, done.stderr
+    assert found.base.reused == 2
+    assert [it.shell is not None for it in found.answers] == [True]
+    assert "2 of the base's cells were kept" in (tmp_path / "out2/compare.md").read_text()
+
+
+def test_what_is_meant_is_allowed_with_a_reason_and_shown(made: Checkout, tmp_path: Path) -> None:
+    head = folder(tmp_path, ('FIND = "find_text"', 'FIND = "look_up"'))
+    options = ("--only", "tools", "--allow", "tools:renamed:*")
+    words = ("--scenario", "small", "--out", str(tmp_path / "no"), *options)
+    done = made.fairtrial("compare", *words, str(made.root / "base/ledger"), str(head))
+    assert done.returncode == 1
+    assert "what is allowed has a reason" in done.stderr
+    done, found = compared(made, head, tmp_path / "out", *options, "--reason", "for 2.0")
+    assert done.returncode == 0, done.stderr
+    assert [(it.name, it.allowed) for it in found.changes] == [
+        ("tools:renamed:find_text", "for 2.0")
+    ]
+    assert "[allowed: for 2.0]" in (tmp_path / "out/compare.md").read_text()
+
+
+def test_a_head_that_does_not_start_is_a_regression_and_a_base_an_error(
+    made: Checkout, tmp_path: Path
+) -> None:
+    broken = folder(tmp_path, ("import json", "import json, no_such_module"))
+    done, found = compared(made, broken, tmp_path / "out", "--only", "start")
+    assert done.returncode == 1
+    assert [it.name for it in found.changes] == ["start:fails"]
+    words = ("compare", "--scenario", "small", "--out", str(tmp_path / "not"))
+    done = made.fairtrial(*words, str(broken), str(made.root / "base/ledger"))
+    assert done.returncode == 1
+    assert done.stderr.count("error:") == 1
+    assert not (tmp_path / "not").exists()

@@ -44,7 +44,7 @@ def steps() -> list[dict[str, Any]]:
 
 def shells() -> list[str]:
     gitlab = yaml.safe_load(workflow_text("gitlab"))["fairtrial"]
-    return [it["run"] for it in steps() if "run" in it] + gitlab["script"]
+    return [str(it) for it in (*(it["run"] for it in steps() if "run" in it), *gitlab["script"])]
 
 
 @pytest.mark.parametrize("script", shells())
