@@ -19,7 +19,10 @@ def show_report(
     from runner.report.report_files import write_exports, write_report
 
     built, folder = of.report(run, gate), of.store.folder
-    paths = write_report(built, folder, of.page_data(run))
+    try:
+        paths = write_report(built, folder, of.page_data(run))
+    finally:
+        of.checkout.close_files()
     paths += write_exports(built, folder, getattr(request, "formats", ()))
     if request.json:
         show(built.model_dump_json(indent=2))

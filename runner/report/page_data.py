@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import overload
 
 from runner.protocols import LineSource, OpenLineSource
 from runner.records import (
@@ -154,7 +155,8 @@ class PageData:
     """Those that turn most against the shell first."""
     scenarios: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
     """(Arm's label, scenario) -> its paired differences from the shell, trial by trial."""
-    blocks: tuple[BlockEvidence, ...] = ()
+    blocks: Sequence[BlockEvidence] = ()
+    """Each read when it is asked for: all at once, those of ten thousand cells take gigabytes."""
 
 
 def page_data(
@@ -168,7 +170,7 @@ def page_data(
         arms=tuple(_arm_spread(arm, prices.get(arm.model)) for arm in view.arms),
         steps=tuple(sorted(_step_rows(view), key=lambda row: -row.flips)),
         scenarios=dict(_differences(view)),
-        blocks=tuple(_blocks(view, reader)),
+        blocks=_Blocks(view=view, reader=reader, of=tuple(_blocks(view))),
     )
 
 
@@ -282,20 +284,49 @@ def _step_scores(cells: Sequence[LoadedCell]) -> dict[str, StepScore]:
 # --- evidence -------------------------------------------------------------------------------
 
 
-def _blocks(view: RunView, reader: _Reader) -> Iterator[BlockEvidence]:
+def _blocks(view: RunView) -> Iterator[tuple[LoadedCell, ...]]:
     order = {arm.label: place for place, arm in enumerate(view.arms)}
+    scenarios = {name: place for place, name in enumerate(view.scenarios)}
+    models = {name: place for place, name in enumerate(view.models)}
     placed = sorted(
         view.cells,
         key=lambda it: (
-            view.scenarios.index(it.cell.scenario),
-            view.models.index(it.cell.model),
+            scenarios[it.cell.scenario],
+            models[it.cell.model],
             it.cell.trial,
             order[view.label(it.cell)],
         ),
     )
-    for (scenario, model, trial), cells in groupby(placed, lambda it: it.cell.block):
-        found = tuple(reader.evidence(cell, view.label(cell.cell)) for cell in cells)
-        yield BlockEvidence(scenario=scenario, model=model, trial=trial, cells=found)
+    for _, cells in groupby(placed, lambda it: it.cell.block):
+        yield tuple(cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Blocks(Sequence[BlockEvidence]):
+    view: RunView
+    reader: _Reader
+    of: tuple[tuple[LoadedCell, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    @overload
+    def __getitem__(self, at: int) -> BlockEvidence: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[BlockEvidence]: ...
+    def __getitem__(self, at: int | slice) -> BlockEvidence | Sequence[BlockEvidence]:
+        if isinstance(at, slice):
+            return [self._block(cells) for cells in self.of[at]]
+        return self._block(self.of[at])
+
+    def _block(self, cells: tuple[LoadedCell, ...]) -> BlockEvidence:
+        first = cells[0].cell
+        return BlockEvidence(
+            scenario=first.scenario,
+            model=first.model,
+            trial=first.trial,
+            cells=tuple(self.reader.evidence(it, self.view.label(it.cell)) for it in cells),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,19 +74,22 @@ def statement_of(root: Path, store: RunStore, report: Report, data: PageData) ->
 
 def _require_files(store: RunStore, report: Report, data: PageData) -> None:
     # A page that says more than report.json is what most readers see.
-    written = {name: text.encode() for name, text in forms(report, data).items()}
+    for name, text in forms(report, data):
+        _require_file(store, name, text.encode())
     for name, made_of in EXPORTS.values():
         # Beside the report only where somebody asked for it.
         if (store.folder / name).is_file():
-            written[name] = made_of(report)
-    for name, content in written.items():
-        path = store.folder / name
-        if not path.is_file() or path.read_bytes() != content:
-            raise FairtrialError(
-                "is not what the transcripts give today",
-                where=str(path),
-                hint=f"`fairtrial report {store.folder.name}` writes it anew",
-            )
+            _require_file(store, name, made_of(report))
+
+
+def _require_file(store: RunStore, name: str, content: bytes) -> None:
+    path = store.folder / name
+    if not path.is_file() or path.read_bytes() != content:
+        raise FairtrialError(
+            "is not what the transcripts give today",
+            where=str(path),
+            hint=f"`fairtrial report {store.folder.name}` writes it anew",
+        )
 
 
 def _attested(root: Path, report: Report) -> Attested:

@@ -33,10 +33,10 @@ PAGES = "pages"
 """Folder beside report.html: the blocks of a run that is too large for one file."""
 
 
-def forms(report: Report, data: PageData = html.NO_DATA) -> dict[str, str]:
-    """All forms by their names in the run's folder, the pages beside report.html included."""
-    found = {name: render(report) for name, render in FORMATS.items() if name != "report.html"}
-    return found | html.pages(report, data)
+def forms(report: Report, data: PageData = html.NO_DATA) -> Iterator[tuple[str, str]]:
+    """(Name in the run's folder, content): all forms, and the pages beside report.html."""
+    yield from ((name, FORMATS[name](report)) for name in FORMATS if name != "report.html")
+    yield from html.pages(report, data)
 
 
 def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) -> tuple[Path, ...]:
@@ -44,9 +44,10 @@ def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) ->
 
     Returns those that stand in `folder` itself.
     """
-    written = forms(report, data)
-    for name, content in written.items():
+    written = set()
+    for name, content in forms(report, data):
         write_whole(folder / name, content)
+        written.add(name)
     # A page of an earlier report would pass for one of this.
     for stale in (folder / PAGES).glob("*.html"):
         if f"{PAGES}/{stale.name}" not in written:

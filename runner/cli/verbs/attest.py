@@ -21,7 +21,10 @@ def run(request: Verb) -> int:
     audit, gate = run.behind_gate(request.gate)
     whole = audit.whole()
     built, data = run.report(whole, gate), run.page_data(whole)
-    statement = statement_of(run.checkout.root, run.store, built, data)
+    try:
+        statement = statement_of(run.checkout.root, run.store, built, data)
+    finally:
+        run.checkout.close_files()
     written = statement.model_dump_json(by_alias=True, indent=1)
     if request.output is None:
         output.show(written)

@@ -138,7 +138,10 @@ class _Trying(run_verb.ScenarioSubject):
 
         run, of = self.scored(begun), self.run_of(begun)
         built = of.report(run, begun.gate)
-        write_report(built, begun.store.folder, of.page_data(run))
+        try:
+            write_report(built, begun.store.folder, of.page_data(run))
+        finally:
+            of.checkout.close_files()
         output.tell("6/6 the result")
         page = ending.page_of(begun.store)
         if self.request.json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -29,38 +29,67 @@ TEMPLATES = Path(__file__).parent
 NO_DATA = PageData()
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
+SECTIONS_BYTES = 0.8 * PAGE_BYTES
+"""The rest is for tables and plots."""
 
 
-def pages(report: Report, data: PageData = NO_DATA) -> dict[str, str]:
-    """Name -> page: report.html, and in a large run pages/*.html, one a block."""
-    sections = {block_anchor(it): block_section(it, report.marks) for it in data.blocks}
-    whole = sum(len(section.encode()) for section in sections.values())
-    if whole < PAGE_BYTES * 0.8:
-        page = _page(report, data, sections, {})
+def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]:
+    """(Name, page): in a large run pages/*.html, one a block, and report.html last.
+
+    One block's evidence is in memory at a time, once it is clear that all would be too much.
+    """
+    sections: dict[str, Markup] = {}
+    where: dict[str, str] = {}
+    anchors: list[str] = []
+    size = 0
+    for block in data.blocks:
+        anchor, section = block_anchor(block), block_section(block, report.marks)
+        anchors.append(anchor)
+        where |= {cell_anchor(cell.cell.id): anchor for cell in block.cells}
+        sections[anchor] = section
+        size += len(section.encode())
+        if size >= SECTIONS_BYTES:
+            yield from _beside(report, sections)
+            sections = {}
+    if size < SECTIONS_BYTES:
+        page = _page(report, data, sections, {}, dict.fromkeys(where, ""))
         if len(page.encode()) <= PAGE_BYTES:
-            return {"report.html": page}
-    beside = {anchor: f"pages/{anchor}.html" for anchor in sections}
-    found = {"report.html": _page(report, data, {}, beside)}
+            yield "report.html", page
+            return
+    yield from _beside(report, sections)
+    files = {anchor: _file_of(anchor) for anchor in anchors}
+    yield (
+        "report.html",
+        _page(report, data, {}, files, {cell: files[anchor] for cell, anchor in where.items()}),
+    )
+
+
+def _file_of(anchor: str) -> str:
+    return f"pages/{anchor}.html"
+
+
+def _beside(report: Report, sections: Mapping[str, Markup]) -> Iterator[tuple[str, str]]:
     for anchor, section in sections.items():
-        found[beside[anchor]] = _template("block.html").render(
-            report=report, section=section, title=anchor, **_assets()
+        yield (
+            _file_of(anchor),
+            _template("block.html").render(
+                report=report, section=section, title=anchor, **_assets()
+            ),
         )
-    return found
 
 
 def render(report: Report, data: PageData = NO_DATA) -> str:
     """Every value is escaped; none is marked safe but what `element` made."""
-    return pages(report, data)["report.html"]
+    return dict(pages(report, data))["report.html"]
 
 
 def _page(
-    report: Report, data: PageData, sections: Mapping[str, Markup], beside: Mapping[str, str]
+    report: Report,
+    data: PageData,
+    sections: Mapping[str, Markup],
+    beside: Mapping[str, str],
+    where: Mapping[str, str],
 ) -> str:
-    where = {
-        cell_anchor(cell.cell.id): beside.get(block_anchor(block), "")
-        for block in data.blocks
-        for cell in block.cells
-    }
     said = list(verdicts(report))
     return _template("report.html").render(
         report=report,
@@ -106,6 +135,7 @@ def _template(name: str) -> Template:
     return _environment().get_template(name)
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

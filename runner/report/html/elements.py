@@ -13,16 +13,20 @@ def element(name: str, *inside: object, **attributes: object) -> Markup:
 
     `class_` is class, and `_` in a name a hyphen: `text_anchor`.
     """
-    words = [Markup("<{}").format(name)]
+    # Joined as plain text, each part escaped: `Markup.format` took half of a large run's report.
+    words = [f"<{name}"]
     for key, value in attributes.items():
         if value is not None:
-            words.append(Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), value))
-    if name in VOID and not inside:
-        return Markup("").join([*words, Markup("/>")])
-    closing = Markup("</{}>").format(name)
-    return Markup("").join([*words, Markup(">"), joined(*inside), closing])
+            words.append(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"')
+    closing = "/>" if name in VOID and not inside else f">{joined(*inside)}</{name}>"
+    return Markup("".join([*words, closing]))  # noqa: S704
 
 
 def joined(*inside: object) -> Markup:
     """One after another; None and False are nothing, so that a part may be absent."""
-    return Markup("").join(escape(one) for one in inside if one is not None and one is not False)
+    # Each is escaped here, or was made here.
+    return Markup("".join(map(escape, filter(_is_there, inside))))  # noqa: S704
+
+
+def _is_there(part: object) -> bool:
+    return part is not None and part is not False
