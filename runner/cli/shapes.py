@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runner.protocols import Judge
     from runner.records import Gate, Judging, Record, Scorecard, ServerCard, Shard, Since
     from runner.records.run_store import LoadedCell, LoadedRun, RunStore
-    from runner.records.versions import CompareSettings
+    from runner.records.versions import CompareSettings, VersionComparison
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.runs.audit import Audit

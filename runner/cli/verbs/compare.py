@@ -12,7 +12,10 @@ from runner.cli.options import RunRequest, Share, Whole, said, taken
 class Verb(RunRequest):
     LAST = "models agent turns spending trials name json"
     USAGE = "fairtrial compare [options] BASE HEAD"
-    base: str = said("BASE", "npm:NAME@V, pypi:NAME==V, docker:IMAGE@sha256:…, a folder or file")
+    base: str = said(
+        "BASE",
+        "npm:NAME@V, pypi:NAME==V, docker:IMAGE@sha256:…, a folder or file; or a finished run",
+    )
     head: str = said("HEAD", "the new one, as BASE")
     models: tuple[str, ...] = said(
         "--model NAME",
@@ -44,14 +47,36 @@ class Verb(RunRequest):
 
 
 def run(request: Verb) -> int:
-    from runner.authoring.onboarding import starting
-    from runner.authoring.versions import comparing
     from runner.authoring.versions.concluding import EXIT_CODES
     from runner.report.terminal import render_tables
     from runner.report.version_forms import tables_of_versions, write_version_forms
 
     checkout = opening.open_checkout(request.root)
     settings = _settings(request, checkout)
+    stores = [opening.open_run(request.root, one) for one in (request.base, request.head)]
+    are_runs = all(store.has_plan() for store in stores)
+    found = (
+        _of_runs(request, checkout, settings) if are_runs else _of_two(request, checkout, settings)
+    )
+    folder = request.out or opening.runs_of(request.root) / f"compare-{found.head.server or 'head'}"
+    paths = write_version_forms(found, folder)
+    if request.json:
+        output.show(found.model_dump_json(indent=2))
+    else:
+        shown = list(tables_of_versions(found))[:2]
+        output.show(render_tables(shown, width=output.table_columns()))
+        output.show(found.sentence)
+    output.tell(f"wrote {', '.join(path.name for path in paths)} in {folder}")
+    return EXIT_CODES[found.verdict]
+
+
+def _of_two(
+    request: Verb, checkout: shapes.Checkout, settings: shapes.CompareSettings
+) -> shapes.VersionComparison:
+    """Installed, examined and asked."""
+    from runner.authoring.onboarding import starting
+    from runner.authoring.versions import comparing
+
     models = running.open_models(replace(request, models=("offline", *request.models)))[0]
     running.spending(request, models)
     base, head = (
@@ -64,17 +89,25 @@ def run(request: Verb) -> int:
     with comparing.defined_pair(asked, checkout, output.choose) as pair:
         answered = version_answers.answered(request, pair, settings) if pair.head else None
         comparison = comparing.VersionComparing(pair=pair, settings=settings, answered=answered)
-        found = comparison.compared()
-    folder = request.out or opening.runs_of(request.root) / f"compare-{pair.arms[1] or 'head'}"
-    paths = write_version_forms(found, folder)
-    if request.json:
-        output.show(found.model_dump_json(indent=2))
-    else:
-        shown = list(tables_of_versions(found))[:2]
-        output.show(render_tables(shown, width=output.table_columns()))
-        output.show(found.sentence)
-    output.tell(f"wrote {', '.join(path.name for path in paths)} in {folder}")
-    return EXIT_CODES[found.verdict]
+        return comparison.compared()
+
+
+def _of_runs(
+    request: Verb, checkout: shapes.Checkout, settings: shapes.CompareSettings
+) -> shapes.VersionComparison:
+    """By what their cells say already."""
+    from runner.authoring.versions.finished_runs import FinishedVersion, compared_runs
+
+    base, head = (
+        FinishedVersion(
+            asked=one,
+            run=opening.open_scenario_run(request.root, one).behind_gate("skip")[0].whole(),
+        )
+        for one in (request.base, request.head)
+    )
+    sound = checkout.catalog.scenarios.sound()
+    scenarios = {name: it.scenario for name, it in sound.items()}
+    return compared_runs(base, head, scenarios, settings)
 
 
 def _questions(request: Verb, settings: shapes.CompareSettings) -> int:
