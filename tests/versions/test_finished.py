@@ -23,8 +23,8 @@ def of_server(*figures: float, name: str = "codegraph") -> LoadedRun:
 
 def compared(base: LoadedRun, head: LoadedRun, margin: float = 0.03) -> VersionComparison:
     scenarios = catalog(base)[0] | catalog(head)[0]
-    versions = (FinishedVersion(asked=name, run=run) for name, run in (("b", base), ("h", head)))
-    return compared_runs(*versions, scenarios, CompareSettings(margins={"model": margin}))
+    first, second = FinishedVersion(asked="b", run=base), FinishedVersion(asked="h", run=head)
+    return compared_runs(first, second, scenarios, CompareSettings(margins={"model": margin}))
 
 
 def test_a_model_that_answers_worse_by_more_than_the_margin_is_a_regression() -> None:

@@ -68,14 +68,20 @@ class About:
 
 
 @contextmanager
-def opened(
-    asked: ServerSource, given: Overrides, about: About, checkout: Checkout, ask: AskPerson
+def opened(  # noqa: PLR0913, PLR0917 - what a person says, and where it is done
+    asked: ServerSource,
+    given: Overrides,
+    about: About,
+    checkout: Checkout,
+    ask: AskPerson,
+    *,
+    name: str = "",
 ) -> Iterator[OnboardingState]:
     """The first step, in a project of the try's own that no other try may write meanwhile.
 
-    Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
+    `name`: of the server; empty for its package's. Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
     """
-    name = name_for(asked, checkout)
+    name = name or name_for(asked, checkout)
     project = checkout.state / "tries" / name
     with lock_or_refuse(project / ".lock", what="this try", hint="wait for it to end"):
         begin(project)

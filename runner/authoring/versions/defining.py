@@ -11,6 +11,7 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from pydantic import TypeAdapter
 
@@ -73,11 +74,20 @@ class DefinedVersion:
     @property
     def arm(self) -> str:
         """The package and its version, or the digest of what was copied: the same tomorrow."""
-        tag = re.sub(r"[^a-z0-9.]+", "-", self.spec.version.lower())[:_TAG_CHARS].strip("-.")
         if isinstance(self.source, (Command, LocalPath)):
             locks = [it.read_text("utf-8") for it in sorted(self.folder.glob("*lock*.json"))]
-            tag = digest_of([self.spec.model_dump(mode="json"), locks])[:8]
-        return f"{slug_of(self.source)}-{tag}"
+            return arm_of(self.source, digest_of([self.spec.model_dump(mode="json"), locks])[:8])
+        return arm_of(self.source, self.spec.version)
+
+
+def arm_of(source: ServerSource, version: str) -> str:
+    """The server's name, and its version in letters that a name may have."""
+    tag = re.sub(r"[^a-z0-9.]+", "-", version.lower())[:_TAG_CHARS].strip("-.")
+    return f"{slug_of(source)}-{tag}"
+
+
+def _has_version(source: ServerSource) -> TypeGuard[NpmPackage | PypiPackage]:
+    return isinstance(source, (NpmPackage, PypiPackage)) and bool(_EXACT.fullmatch(source.version))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +109,9 @@ class Definer:
             self.checkout.log(f"{asked} is defined already: {kept}")
             return _read(asked, source, kept)
         about = About(scenarios=(self.scenario,))
-        with opened(source, self.given, about, self.checkout, self.ask) as steps:
+        # Installed under the name of its arm, or the same packages would be installed twice.
+        name = arm_of(source, source.version) if _has_version(source) else ""
+        with opened(source, self.given, about, self.checkout, self.ask, name=name) as steps:
             facts = _as_base(steps, like.spec) if like else None
             if facts is None or facts.otherwise:
                 find_out(steps)
@@ -124,9 +136,7 @@ class Definer:
 
 
 def _is_exact(source: ServerSource) -> bool:
-    if isinstance(source, (NpmPackage, PypiPackage)):
-        return _EXACT.fullmatch(source.version) is not None
-    return isinstance(source, DockerImage) and bool(source.digest)
+    return _has_version(source) or (isinstance(source, DockerImage) and bool(source.digest))
 
 
 def _read(asked: str, source: ServerSource, folder: Path) -> DefinedVersion:
