@@ -68,7 +68,7 @@ class About:
 
 
 @contextmanager
-def opened(  # noqa: PLR0913, PLR0917 - what a person says, and where it is done
+def opened(  # noqa: PLR0913 - what a person says, and where it is done
     asked: ServerSource,
     given: Overrides,
     about: About,
@@ -79,7 +79,8 @@ def opened(  # noqa: PLR0913, PLR0917 - what a person says, and where it is done
 ) -> Iterator[OnboardingState]:
     """The first step, in a project of the try's own that no other try may write meanwhile.
 
-    `name`: of the server; empty for its package's. Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
+    `name`: of the server; empty for its package's. Raises FairtrialError for what cannot be read,
+    BusyError if the same is being tried.
     """
     name = name or name_for(asked, checkout)
     project = checkout.state / "tries" / name
