@@ -90,7 +90,7 @@ def compared(
         pytest.param(
             ('"default": 50', '"default": 1'),
             "schema:default:find_text.limit",
-            '"default": 1',
+            '"limit": LIMIT',
             id="a default changed",
         ),
         pytest.param(
