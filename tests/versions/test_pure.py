@@ -15,6 +15,7 @@ from runner.authoring.versions.concluding import answer_changes, concluded, in_o
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.schema_changes import schema_changes
 from runner.authoring.versions.session_changes import ReplayedSession
+from runner.authoring.versions.side_changes import noise_changes, package_changes, start_changes
 from runner.authoring.versions.tool_changes import tool_changes
 from runner.catalog.project import SETTINGS, project_settings, write_project_lock
 from runner.records import McpCall
@@ -377,3 +378,47 @@ def test_margins_are_the_project_s_and_under_its_lock(tmp_path: Path) -> None:
     write_project_lock(tmp_path)
     with pytest.raises(CatalogError):
         project_settings(tmp_path)
+
+
+def test_one_probe_of_three_that_fails_is_a_note_and_two_are_a_regression() -> None:
+    base = side(1.0, 1.0, 1.0)
+
+    def found(*passed: bool) -> list[tuple[str, str]]:
+        readings = tuple(
+            reading.model_copy(update={"probe_passed": it})
+            for reading, it in zip(base.readings, passed, strict=True)
+        )
+        head = base.model_copy(update={"readings": readings})
+        return [(it.name, it.weight) for it in start_changes(base, head, "")]
+
+    assert found(True, True, True) == []
+    assert found(True, False, True) == [("probe:fails", "note")]
+    assert found(False, False, True) == [("probe:fails", "regression")]
+
+
+def test_a_first_network_attempt_or_stray_line_is_a_regression_and_one_more_is_a_note() -> None:
+    def noisy(*network: int, stray: int = 0) -> VersionSide:
+        one = side(*[1.0] * len(network))
+        readings = tuple(
+            reading.model_copy(update={"network_attempts": it, "stray_lines": stray})
+            for reading, it in zip(one.readings, network, strict=True)
+        )
+        return one.model_copy(update={"readings": readings})
+
+    def told(base: VersionSide, head: VersionSide) -> dict[str, str]:
+        return {it.name: it.weight for it in noise_changes(base, head)}
+
+    assert told(noisy(0, 0), noisy(2, 2)) == {"network:more": "regression"}
+    assert told(noisy(0, 0), noisy(0, 2)) == {}
+    assert told(noisy(2, 2), noisy(4, 4)) == {"network:more": "note"}
+    assert told(noisy(0, 0), noisy(0, 0, stray=3)) == {"stdout:more": "regression"}
+
+
+def test_packages_that_came_went_and_moved_are_said_and_stop_nothing() -> None:
+    base = side(1.0).model_copy(update={"packages": {"npm:a": "1.0", "npm:b": "2.0"}})
+    head = side(1.0).model_copy(update={"packages": {"npm:a": "1.1", "npm:c": "3.0"}})
+    found = {it.name: it for it in package_changes(base, head)}
+    assert {it.weight for it in found.values()} == {"note"}
+    assert found["dependencies:changed"].says == "1 packages changed: npm:a 1.0 → 1.1"
+    assert found["dependencies:added"].says.endswith("npm:c 3.0")
+    assert found["dependencies:removed"].says.endswith("npm:b 2.0")
