@@ -138,7 +138,7 @@ def concluded(
     paired: Sequence[PairedAnswers],
 ) -> VersionConclusion:
     """`changes`: in order, of the asked checks."""
-    named = f"{head.asked} ({head.version}) against {base.asked} ({base.version})"
+    named = f"{_told(head)} against {_told(base)}"
     stopping = [it for it in changes if it.stops]
     if stopping:
         count = len(stopping)
@@ -149,6 +149,11 @@ def concluded(
     if undecided := [it for it in paired if it.language_model and it.says == "too_few"]:
         return VersionConclusion(verdict="too_few", sentence=_too_few(named, undecided[0]))
     return VersionConclusion(verdict="no_regression", sentence=_passes(named, changes, paired))
+
+
+def _told(side: VersionSide) -> str:
+    """As it was asked for, and its version if that does not say it."""
+    return side.asked if side.version in side.asked else f"{side.asked} ({side.version})"
 
 
 def _too_few(named: str, one: PairedAnswers) -> str:
