@@ -29,7 +29,9 @@ def answered(
     store, earlier = asking.measured()
     run = asking.loaded(store)
     base_run = asking.loaded(earlier) if earlier else None
-    kept = [it for it in base_run.cells if it.cell.server != pair.arms[1]] if base_run else []
+    # An earlier head's cells are in that run as well.
+    ours = [it for it in asking.arms if it != pair.arms[1]]
+    kept = [it for it in base_run.cells if it.cell.server in ours] if base_run else []
     if base_run is not None:
         base_run = replace(base_run, cells=tuple(kept))
         output.tell(f"{len(kept)} cells of the base were measured before, and are kept")
