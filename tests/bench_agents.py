@@ -70,7 +70,7 @@ class _Bridged:
             upstream=Upstream(
                 provider=model.provider, url=f"{url}/v1", settings=settings, model="m"
             ),
-            ledger=CellLedger(agent, {}, lambda _: None, totals),
+            ledger=CellLedger(agent, {}, lambda _: None, totals, names={}),
             treatment=Treatment(agent=agent, server="", server_tools={}),
             budget=Budget(tokens=10**9, wall_sec=3600, actions=10**6),
             end=CellEnd(),

@@ -94,7 +94,7 @@ class Toolbox:
         self._sandbox = sandbox
         self._limits = limits
         self._mounted = mounted
-        self._server_names: dict[str, str] = {}
+        self._server_names = tool_names(mounted) if mounted else {}
         """The model's name of a tool -> the server's."""
         shell = (SHELL_SPEC,) if has_shell else ()
         self.specs = (*shell, *self._server_specs())
@@ -103,10 +103,7 @@ class Toolbox:
         specs: list[ToolSpec] = []
         if self._mounted is None:
             return specs
-        for tool in self._mounted.session.tools:
-            wanted = _model_name(self._mounted.name, tool.name)
-            name = _unique(wanted, self._server_names)
-            self._server_names[name] = tool.name
+        for name, tool in zip(self._server_names, self._mounted.session.tools, strict=True):
             spec = ToolSpec(
                 name=name,
                 description=tool.description or "",
@@ -201,6 +198,14 @@ def _with_status(result: ShellResult, limit_sec: float) -> str:
     else:
         return result.output
     return f"{result.output.rstrip()}\n{status}".strip()
+
+
+def tool_names(mounted: MountedServer) -> dict[str, str]:
+    """The model's name of each tool, in their order -> the server's."""
+    names: dict[str, str] = {}
+    for tool in mounted.session.tools:
+        names[_unique(_model_name(mounted.name, tool.name), names)] = tool.name
+    return names
 
 
 def _model_name(server: str, tool: str) -> str:

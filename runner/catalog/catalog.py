@@ -50,6 +50,8 @@ from runner.records import (
 from runner.records.arms import NO_TOOLS_ARM
 from runner.servers.definition_rules import LOCK_FILES, probe_for
 from runner.servers.definition_rules import definition_problems as launch_problems
+from runner.servers.environment import FOLDER as LOCKS_FOLDER
+from runner.servers.environment import KNOWN_FILES, LOCKS, TestPackages, packages_of
 from runner.support.errors import CatalogError, FairtrialError, Problem
 
 SHELL = "shell"
@@ -90,6 +92,10 @@ class LoadedScenario:
     question: ExactQuestion | None = None
     """What it was made of, if its whole answer is a key."""
 
+    @property
+    def packages(self) -> TestPackages | None:
+        return packages_of(self.scenario, self.folder)
+
     @cached_property
     def asked(self) -> Sha256:
         return questions_digest(self.scenario)
@@ -98,7 +104,9 @@ class LoadedScenario:
     def scored_by(self) -> Sha256:
         """Of all that scores follow from."""
         scenario, rubric = self.scenario, self.rubric
-        return digest_of([scenario.model_dump(mode="json"), rubric.model_dump(mode="json")])
+        # What its cells held beside the repository changes no score of a transcript.
+        asked = scenario.model_dump(mode="json", exclude={"environment"})
+        return digest_of([asked, rubric.model_dump(mode="json")])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -445,6 +453,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
     contrast_pairs = _read_contrast_pairs(folder / CONTRAST_FILE, problems, texts)
     if scenario:
         problems += _scenario_problems(folder, scenario)
+        problems += _environment_problems(folder / LOCKS_FOLDER, scenario)
         problems += _contrast_problems(folder, scenario, contrast_pairs)
         with _collected(problems):
             reference = _read_reference(folder / "reference", scenario, texts)
@@ -464,7 +473,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
 
 
 def _scenario_files(suite: str) -> frozenset[str]:
-    files = frozenset({"scenario.yaml", "rubric.yaml", "reference", CONTRAST_FILE})
+    files = frozenset({"scenario.yaml", "rubric.yaml", "reference", CONTRAST_FILE, LOCKS_FOLDER})
     # Anywhere else grades would look as if somebody went by them.
     if suite == HELD_OUT:
         files |= {"transcripts", "gold_scores.json"}
@@ -485,6 +494,18 @@ def _scenario_problems(folder: Path, scenario: Scenario) -> Iterator[Problem]:
     if not scenario.unreviewed and not any(step.must_cite for step in scenario.steps):
         message = "no step has a `must_cite`, so one safe citation would have full recall"
         yield Problem(where=f"{where} steps", message=message)
+
+
+def _environment_problems(folder: Path, scenario: Scenario) -> Iterator[Problem]:
+    """`folder`: of its locks."""
+    if folder.is_dir():
+        yield from _unknown_files(folder, KNOWN_FILES)
+    if scenario.environment is None and folder.exists():
+        message = "scenario.yaml says nothing of an `environment`, and nothing reads these files"
+        yield Problem(where=_where(folder), message=message)
+    if scenario.environment is not None and not any((folder / name).is_file() for name in LOCKS):
+        message = f"holds no lock: one of {', '.join(LOCKS)}"
+        yield Problem(where=_where(folder), message=message)
 
 
 def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterator[Problem]:

@@ -342,6 +342,11 @@ class JudgeChoice(Words):
         )
 
 
+def no_agent() -> Any:
+    """Of a verb whose `--mode` says how models are asked: it refuses the word, and shows it not."""
+    return said("--agent NAME", argparse.SUPPRESS, "")
+
+
 class RunRequest(Request):
     """What verbs that run cells are told. Each says in its LAST which of these words it takes."""
 

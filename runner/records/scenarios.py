@@ -55,6 +55,21 @@ class Budget(Record):
     """Spend, if the model has a price."""
 
 
+class Environment(Record):
+    """What the repository's own tests need beside it, under /opt/environment of every cell.
+
+    Its packages are locked in the scenario's folder `environment/`: requirements.txt, or
+    package.json and package-lock.json.
+    """
+
+    tests: str
+    """A shell command at the repository's root that runs its tests. `fairtrial check` runs it in a
+    cell, as the agent would."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Path under /opt/environment -> text, such as a .pth that puts the repository on Python's
+    path."""
+
+
 class Scenario(Record):
     """scenario.yaml"""
 
@@ -72,6 +87,7 @@ class Scenario(Record):
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
     known: KnownName | None = unless_none()
     """For servers that have no health probe for this repository, and one for any."""
+    environment: Environment | None = unless_none()
     asks: ExactKind | None = unless_none()
     """Of a question with a key."""
     grep_f1: UnitInterval | None = unless_none()

@@ -98,7 +98,7 @@ class ServerSpec(Record):
     canaries: Annotated[tuple[Canary, ...], Field(min_length=1)]
     line_base: Annotated[int, Field(ge=0, le=1)]
     """The first line's number in its results; 0-based servers invite off-by-one citations."""
-    initialize_timeout_sec: Annotated[int, Field(ge=1, le=600)] = 60
+    initialize_timeout_sec: Annotated[int, Field(ge=1, le=600)] = 90
     call_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 120
     ready_timeout_sec: Annotated[int, Field(ge=1, le=3600)] = 60
     """How long the health probe may fail until its first pass: an index built in the background."""

@@ -17,6 +17,7 @@ from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
 from runner.sandbox.engine import engine_facts, sweep
 from runner.sandbox.tree_volume import ensure_tree_volumes
 from runner.sandbox.workspace import WorkspaceImage, ensure_workspace
+from runner.servers.environment import TestPackages, layer_of
 from runner.servers.examine import check_server as examine
 from runner.servers.image import ServerImage, require_image
 from runner.servers.lock_checks import require_own_locks
@@ -39,7 +40,7 @@ def prepare(
     # A killed preparation's builders would go on filling what is filled anew here.
     sweep(checkout.engine)
     facts = engine_facts(checkout.engine)
-    images: dict[str, WorkspaceImage] = {}
+    images: dict[tuple[str, str], WorkspaceImage] = {}
     prepared_scenarios = {name: _prepare_scenario(checkout, name, images) for name in scenarios}
     arms = {name: _prepare_arm(checkout, name) for name in servers}
     for arm, image in product(arms.values(), images.values()):
@@ -72,20 +73,24 @@ def _prepare_program(checkout: Checkout, agent: str) -> PreparedProgram | None:
 
 
 def _prepare_scenario(
-    checkout: Checkout, name: str, images: dict[str, WorkspaceImage]
+    checkout: Checkout, name: str, images: dict[tuple[str, str], WorkspaceImage]
 ) -> PreparedScenario:
-    """`images`: by repository. Asked of the engine for each of 300 questions, it takes minutes."""
+    """`images`: by repository and packages.
+
+    Asked of the engine for each of 300 questions, it takes minutes.
+    """
     loaded = checkout.scenario(name)
-    repository = checkout.repository(loaded)
-    label = loaded.scenario.repository.label
-    if label not in images:
-        images[label] = workspace(checkout, repository)
-    image = images[label]
+    repository, packages = checkout.repository(loaded), loaded.packages
+    environment = packages.digest if packages else ""
+    key = loaded.scenario.repository.label, environment
+    if key not in images:
+        images[key] = workspace(checkout, repository, packages)
     return PreparedScenario(
         scenario=loaded.scenario,
-        image=image.id,
+        image=images[key].id,
         base_image=checkout.base_image,
         pin=repository.pin,
+        environment=environment,
     )
 
 
@@ -104,12 +109,20 @@ def _prepare_arm(checkout: Checkout, name: str) -> PreparedArm:
     )
 
 
-def workspace(checkout: Checkout, repository: Repository) -> WorkspaceImage:
+def workspace(
+    checkout: Checkout, repository: Repository, packages: TestPackages | None = None
+) -> WorkspaceImage:
+    """`packages`: what its tests need; a server is examined without them."""
+    layer = None
+    if packages is not None:
+        lent = checkout.base, checkout.builder_env, checkout.log
+        layer = layer_of(checkout.engine, packages, *lent)
     return ensure_workspace(
         checkout.engine,
         repository,
         checkout.base_image,
         state_dir=checkout.state,
+        layer=layer,
         log=checkout.log,
     )
 

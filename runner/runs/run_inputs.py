@@ -48,6 +48,8 @@ class PreparedScenario:
     base_image: str
     """Base image id."""
     pin: RepoPin
+    environment: str = ""
+    """Digest of what its tests need; empty if nothing is laid beside the repository."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -236,6 +236,12 @@ class Builder:
             return list(_files_in(b"".join(chunks)))
         return []
 
+    def archive(self, path: str) -> Iterator[bytes]:
+        """The folder at `path` as a tar, its name the first part of each entry's."""
+        chunks: Iterator[bytes]
+        chunks, _ = self._engine.api.get_archive(self.id, path)
+        return chunks
+
     def commit(self, labels: Mapping[str, str]) -> str:
         """What it holds now as an image, which has no name yet; returns the image's id."""
         # An image inherits its container's labels, and lives longer than this process.

@@ -10,11 +10,15 @@ INSTALLS = "/opt/servers"
 """Where a cell has several servers: a folder for each one's install volume."""
 AGENT_INSTALL = "/opt/agent"
 """The install volume of an agent that is a program, read-only, the same in every arm."""
+ENVIRONMENT = "/opt/environment"
+"""What the repository's own tests need, the same in every arm: of a scenario that has packages."""
 STATE = "/var/lib/server"
 """The server's own writable directory: its home, its index. Of several, a folder for each."""
 PYTHONS = {"3.11": "/usr/bin", "3.13": "/opt/python3.13/bin"}
 """Where the base has a `python3` of each version: the first is on everybody's path."""
 PATH = "/usr/local/bin:/usr/bin:/bin"
+TOOLS = f"{ENVIRONMENT}/python/bin:{ENVIRONMENT}/node_modules/.bin"
+"""On the agent's path before all else. Where a scenario has no packages, nothing is there."""
 TMP = "/tmp"  # noqa: S108 - a path in the container, not on this machine
 """Both users may write here, and each may read what the other leaves readable."""
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - see above

@@ -9,7 +9,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 from runner.records import digest_of
 from runner.repositories import worktree
@@ -43,6 +45,7 @@ echo files="$(git ls-files -s | grep -vc '^160000')"
 echo writable="$(find . ! -type l -writable | wc -l)"
 echo foreign="$(find . ! -user root | wc -l)"
 echo setuid="$(find . -perm /7000 | wc -l)"
+echo beside="$(find /opt/environment ! -type l -writable 2>/dev/null | wc -l)"
 git verify-pack .git/objects/pack/*.idx; echo damaged=$?
 """
 _MUST_BE_ZERO = (
@@ -55,6 +58,7 @@ _MUST_BE_ZERO = (
     "writable",
     "foreign",
     "setuid",
+    "beside",
     "damaged",
 )
 
@@ -69,12 +73,23 @@ class WorkspaceImage:
     tree: str
 
 
-def ensure_workspace(
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """What is laid into the image beside the repository."""
+
+    name: str
+    """Names what goes in."""
+    write: Callable[[IO[bytes]], None]
+    """Writes it as a tar of paths from the root."""
+
+
+def ensure_workspace(  # noqa: PLR0913 - what goes into an image, and where it is remembered
     engine: Engine,
     repository: Repository,
     base_image_id: str,
     *,
     state_dir: Path,
+    layer: Layer | None = None,
     log: Callable[[str], None] = lambda _: None,
 ) -> WorkspaceImage:
     """The image with /workspace on the base, built (a few seconds) and checked if it is missing.
@@ -82,11 +97,11 @@ def ensure_workspace(
     Raises LockError if the image or the tree in it is not the one it should be, SandboxError if
     the engine cannot build it.
     """
-    recipe = _recipe(repository, base_image_id)
+    recipe = _recipe(repository, base_image_id, layer)
 
     def build() -> str:
         log(f"building the workspace of {repository.path.stem} ({repository.files:,} files)")
-        return _build(engine, repository, base_image_id, recipe)
+        return _build(engine, repository, base_image_id, recipe, layer)
 
     def check(image: str) -> None:
         _check_contents(engine, image, repository)
@@ -100,21 +115,32 @@ def ensure_workspace(
     return WorkspaceImage(id=image_id, commit=repository.commit, tree=repository.tree)
 
 
-def _recipe(repository: Repository, base_image_id: str) -> ImageRecipe:
+def _recipe(repository: Repository, base_image_id: str, layer: Layer | None) -> ImageRecipe:
     """Names what goes in, and the code that writes and checks it; how it was fetched is no part."""
     code = code_digest([Path(__file__), Path(worktree.__file__)])
-    return ImageRecipe(kind="workspace", digest=digest_of([repository.commit, base_image_id, code]))
+    inputs = [repository.commit, base_image_id, code]
+    if layer is not None:
+        inputs.append(layer.name)
+    return ImageRecipe(kind="workspace", digest=digest_of(inputs))
 
 
-def _build(engine: Engine, repository: Repository, base_image_id: str, recipe: ImageRecipe) -> str:
-    """One upload and one commit; `docker build` would send, unpack and copy the tree thrice."""
-    with (
-        tempfile.TemporaryFile() as file,
-        open_builder(engine, BuilderSpec(image=base_image_id)) as builder,
-    ):
-        write_worktree(repository, file)
-        file.seek(0)
-        builder.put(file)
+def _build(
+    engine: Engine,
+    repository: Repository,
+    base_image_id: str,
+    recipe: ImageRecipe,
+    layer: Layer | None,
+) -> str:
+    """Uploads and one commit; `docker build` would send, unpack and copy the tree thrice."""
+    writers: list[Callable[[IO[bytes]], None]] = [partial(write_worktree, repository)]
+    if layer is not None:
+        writers.append(layer.write)
+    with open_builder(engine, BuilderSpec(image=base_image_id)) as builder:
+        for write in writers:
+            with tempfile.TemporaryFile() as file:
+                write(file)
+                file.seek(0)
+                builder.put(file)
         return builder.commit(recipe.labels)
 
 

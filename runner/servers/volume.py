@@ -93,6 +93,8 @@ class VolumeUser:
 
 FOR_SERVER = VolumeUser(kind="server", user=SERVER_USER, uid=SERVER_UID)
 FOR_AGENT = VolumeUser(kind="agent", user=AGENT_USER, uid=AGENT_UID)
+FOR_TESTS = VolumeUser(kind="tests", user=AGENT_USER, uid=AGENT_UID)
+"""No cell mounts it: it is copied into an image."""
 
 
 @dataclass(frozen=True, kw_only=True)

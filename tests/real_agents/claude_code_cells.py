@@ -20,14 +20,20 @@ from tests.real_agents.test_servers_of_users import (
     test_a_slow_start_is_no_time_of_the_agents,
     test_all_of_their_tools_are_offered_however_many,
     test_each_server_is_called_answered_scored_and_compared,
+    test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none,
 )
-from tests.real_agents.whole_run import require_whole, whole_run
+from tests.real_agents.whole_run import (
+    require_read_by_every_verb,
+    require_whole,
+    whole_run,
+)
 
 __all__ = [
     "ran",
     "test_a_slow_start_is_no_time_of_the_agents",
     "test_all_of_their_tools_are_offered_however_many",
     "test_each_server_is_called_answered_scored_and_compared",
+    "test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none",
 ]
 pytestmark = pytest.mark.docker
 MODEL = "claude-sonnet-4-5"
@@ -41,13 +47,16 @@ def cells(
     folder = tmp_path_factory.mktemp("claude") / "checkout"
     with open_cells("claude-code", folder, engine, model=MODEL) as opened:
         opened.add_two_steps()
+        opened.add_told()
         for name in SERVERS:
             opened.add_shipped(name)
         yield opened
 
 
 def test_both_arms_are_answered_over_two_steps_of_one_session(cells: Cells) -> None:
-    require_whole(whole_run(cells), "Claude Code 2.1.330")
+    ran = whole_run(cells)
+    require_whole(ran, "Claude Code 2.1.330")
+    require_read_by_every_verb(cells, ran)
 
 
 def test_a_subagents_words_are_no_answer(cells: Cells) -> None:

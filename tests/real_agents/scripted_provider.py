@@ -35,6 +35,8 @@ class ToolUse:
     name: str
     arguments: Json
     namespace: str = ""
+    kind: str = "function_call"
+    """Of its item, as Responses has it; another's fields are its `arguments`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,9 @@ class Asked:
         """Namespace and name of each tool that is offered."""
         found = []
         for tool in self.body.get("tools") or ():
-            if tool.get("type") == "namespace":
+            if tool.get("type") == "tool_search":
+                found.append(("", "tool_search"))
+            elif tool.get("type") == "namespace":
                 found += [(tool["name"], inner["name"]) for inner in tool["tools"]]
             else:
                 found.append(("", tool.get("name") or (tool.get("function") or tool)["name"]))
@@ -95,7 +99,10 @@ class Asked:
 
 
 def _is_result(item: Json) -> bool:
-    if str(item.get("type", "")).endswith("call_output") or item.get("role") == "tool":
+    if (
+        str(item.get("type", "")).endswith(("call_output", "search_output"))
+        or item.get("role") == "tool"
+    ):
         return True
     content = item.get("content")
     return isinstance(content, list) and any(it.get("type") == "tool_result" for it in content)
@@ -241,6 +248,16 @@ def _items(reply: Reply) -> Iterator[Json]:
             "content": content,
         }  # fmt: skip
     for number, call in enumerate(reply.calls):
+        if call.kind != "function_call":
+            yield {
+                "type": call.kind,
+                "id": f"c_{number}",
+                "call_id": f"call_{time.monotonic_ns()}_{number}",
+                "status": "completed",
+                **({"name": call.name} if call.name else {}),
+                **call.arguments,
+            }
+            continue
         named = {"namespace": call.namespace} if call.namespace else {}
         yield {
             "type": "function_call",

@@ -13,10 +13,13 @@ import pytest
 from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.codex import Codex
 from runner.agents.packaged.packaged_agent import ProgramCommand, StepStart
+from runner.records import ServerSpec
 from tests.checkout import SESSION
 from tests.real_agents.cells import KEY, MODEL, SECOND, Cells, Ran, open_cells
+from tests.real_agents.deferred import HELLO, coding, searching
 from tests.real_agents.policies import ANSWER, looking, shell_call, stepwise
-from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
+from tests.real_agents.scripted_provider import Asked, Policy, Reply, ToolUse, Usage
+from tests.real_agents.whole_run import require_read_by_every_verb, require_summed_up
 
 pytestmark = pytest.mark.docker
 TRIED = Path(__file__).parent.parent / "trying/server.py.txt"
@@ -118,6 +121,12 @@ def test_a_run_that_is_finished_asks_nothing_again(cells: Cells, ran: Ran) -> No
     assert attested.returncode == 0, attested.stderr
 
 
+def test_its_cells_are_scored_judged_attested_resumed_and_replayed_as_any(
+    cells: Cells, ran: Ran
+) -> None:
+    require_read_by_every_verb(cells, ran, "mcp-ripgrep")
+
+
 def test_a_dry_run_knows_it_and_asks_nobody(cells: Cells) -> None:
     dry = cells.run(looking(), *BOTH, "--dry-run")
     assert dry.code == 0 and dry.asked == []
@@ -165,9 +174,9 @@ def test_an_agent_that_looks_finds_no_key_and_no_network(cells: Cells) -> None:
     found = "\n".join(it["text"] for it in shell.of("tool_result"))
     assert "PROVIDER_KEY=none" in found and KEY not in found and KEY[3:20] not in found
     assert "Network is unreachable" in found
-    # Its own is one of them: Codex looks names up by itself, too.
-    refused = shell.result["network_attempts"]
-    assert refused >= 1 and f"{refused} network attempts were refused" in shell.notes
+    # The model's own alone: Codex looks no name up by itself.
+    assert shell.result["network_attempts"] == 1
+    assert "1 network attempts were refused" in shell.notes
     assert KEY not in "".join(it.text for it in run.asked)
 
 
@@ -191,29 +200,54 @@ class Forgetful(Codex):
         return super().command(replace(start, server=""))
 
 
+@pytest.mark.parametrize(("model", "policy"), [(MODEL, looking()), ("gpt-5.5", searching)])
 def test_an_arm_whose_tools_were_not_offered_is_broken_and_never_scored(
-    cells: Cells, monkeypatch: pytest.MonkeyPatch
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, model: str, policy: Policy
 ) -> None:
     monkeypatch.setitem(PACKAGED, "codex", Forgetful())
-    run = cells.run(looking(), "--scenario", "small", "--server", "good")
+    run = replace(cells, model=f"openai:{model}").run(
+        policy, "--scenario", "small", "--server", "good"
+    )
     assert run.of("shell").outcome == "answered"
     good = run.of("good")
     assert good.outcome == "agent_not_treated"
     assert "was offered no tool of good" in good.reason
     assert not (good.folder.parent / "scorecard.json").exists()
-    # Before anything was paid for.
+    # Before anything was paid for; what was asked is there to be looked at.
     assert good.of("usage") == []
+    assert (good.folder / "first_request.json").exists()
 
 
-def test_a_server_that_needs_half_a_minute_is_waited_for(cells: Cells) -> None:
-    slow = ["sh", "-c", "sleep 30; exec python3 {install}/server.py good"]
-    cells.checkout.add_server("slow", "good", command=slow)
+@pytest.mark.parametrize(("model", "policy"), [("gpt-5.5", searching), ("gpt-6-sol", coding)])
+def test_tools_that_its_model_has_to_search_for_are_the_servers_arm_all_the_same(
+    cells: Cells, model: str, policy: Policy
+) -> None:
+    """As Codex treats the models that it knows, and none of the others in these tests."""
+    run = replace(cells, model=f"openai:{model}").run(
+        policy, "--scenario", "small", "--server", "good"
+    )
+    assert [it.outcome for it in run.attempts] == ["answered"] * 2, run.said
+    good = run.of("good")
+    assert good.program == run.of("shell").program
+    assert "found by the agent's own search" in good.notes
+    (call,) = [it for it in good.of("tool_call") if it["origin"] == "server"]
+    assert (call["tool"], call["arguments"]) == ("mcp__good__echo", HELLO)
+    results = {it["call_id"]: it for it in good.of("tool_result")}
+    assert results[call["call_id"]]["text"].endswith("hello")
+    assert not any(it["is_error"] for it in results.values())
+
+
+def test_a_server_that_needs_more_than_a_minute_is_waited_for(cells: Cells) -> None:
+    slow = ["sh", "-c", "sleep 65; exec python3 {install}/server.py good"]
+    # As long as a server.yaml waits that says nothing of it.
+    limit_sec = ServerSpec.model_fields["initialize_timeout_sec"].default
+    cells.checkout.add_server("slow", "good", command=slow, initialize_timeout_sec=limit_sec)
     run = cells.run(looking(server="slow"), "--scenario", "small", "--server", "slow")
     assert run.of("slow").outcome == "answered"
     assert [it["origin"] for it in run.of("slow").of("tool_call")] == ["server", "shell"]
     # It is no time of the agent's.
     timings = run.of("slow").result["timings"]
-    assert timings["initialize_sec"] > 29 > timings["agent_sec"]
+    assert timings["initialize_sec"] > 64 > timings["agent_sec"]
 
 
 def test_a_server_that_never_starts_costs_no_tokens(cells: Cells) -> None:
@@ -428,27 +462,7 @@ def test_a_subagents_tokens_count_and_its_words_are_no_answer(cells: Cells) -> N
 
 
 def test_what_is_asked_to_sum_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
-    summary = Usage(input_tokens=300, output_tokens=55)
-
-    def policy(asked: Asked) -> Reply:
-        if is_asked_to_sum_up(asked):
-            return Reply(text="Summed up.", usage=summary)
-        if "Summed up." in asked.text:
-            return Reply(text=ANSWER)
-        usage = Usage(input_tokens=400_000, output_tokens=30)
-        return Reply(text="I look.", calls=(shell_call(asked, "cat app.py"),), usage=usage)
-
-    run = cells.run(policy, "--scenario", "much", "--server", "shell")
-    shell = run.of("shell")
-    assert shell.outcome == "answered", shell.reason
-    assert [is_asked_to_sum_up(it) for it in run.asked] == [False, True, False]
-    (summing_up,) = [it for it in shell.of("usage") if it.get("subagent") == "helper"]
-    assert (summing_up["input_tokens"], summing_up["output_tokens"]) == (300, 55)
-    assert ANSWER in shell.prose and "Summed up." not in shell.prose
-
-
-def is_asked_to_sum_up(asked: Asked) -> bool:
-    return "CHECKPOINT" in json.dumps(asked.body["input"][-1])
+    require_summed_up(cells)
 
 
 # --- try ----------------------------------------------------------------------------------------

@@ -8,7 +8,11 @@ import docker
 import pytest
 
 from tests.real_agents.cells import Cells, Ran, open_cells
-from tests.real_agents.whole_run import require_whole, whole_run
+from tests.real_agents.whole_run import (
+    require_read_by_every_verb,
+    require_whole,
+    whole_run,
+)
 
 pytestmark = pytest.mark.docker
 
@@ -37,3 +41,9 @@ def test_the_tokens_of_a_title_count_and_its_words_are_no_answer(ran: Ran) -> No
     titles = [it for it in shell.of("usage") if it.get("subagent") == "helper"]
     assert titles and {it["output_tokens"] for it in titles} == {3}
     assert "A title" not in shell.prose
+
+
+def test_its_cells_are_scored_judged_attested_resumed_and_replayed_as_any(
+    cells: Cells, ran: Ran
+) -> None:
+    require_read_by_every_verb(cells, ran)

@@ -117,7 +117,13 @@ class Heard:
         self.events: list[Event] = []
         self.agent = PACKAGED["codex"]
         self.totals = UsageTotals()
-        self.ledger = CellLedger(self.agent, dict(OFFERED), self.events.append, self.totals)
+        self.ledger = CellLedger(
+            self.agent,
+            dict(OFFERED),
+            self.events.append,
+            self.totals,
+            names={"echo": "mcp__good__echo"},
+        )
 
     def turn(self, reply: Reply, *results: GivenResult, conversation: str = "own") -> None:
         asked = request(self.agent, ["exec_command", *OFFERED], *results)
@@ -202,7 +208,9 @@ def test_each_conversation_counts_its_tokens_once() -> None:
 # --- treatment ----------------------------------------------------------------------------------
 
 
-def treated(server: str, tools: list[str], name: str = "codex") -> list[SeenProgram]:
+def treated(
+    server: str, tools: list[str], name: str = "codex", system: str = ""
+) -> list[SeenProgram]:
     agent, seen = PACKAGED[name], list[SeenProgram]()
     wanted = {agent.server_tool(server, "list-files"): "list-files"} if server else {}
     treatment = Treatment(
@@ -210,9 +218,9 @@ def treated(server: str, tools: list[str], name: str = "codex") -> list[SeenProg
         server=server,
         server_tools=wanted,
         run_servers=["my.server"],
-        seen=lambda program, _: seen.append(program),
+        seen=seen.append,
     )
-    treatment.require(request(agent, tools), b"")
+    treatment.require(replace(request(agent, tools), system=system), b"")
     return seen
 
 
@@ -229,6 +237,35 @@ def test_both_arms_show_the_same_program() -> None:
 def test_a_shells_arm_that_is_offered_a_servers_tool_is_no_shells_arm(name: str, tool: str) -> None:
     with pytest.raises(NotTreatedError, match=tool):
         treated("", ["bash", tool], name)
+
+
+DECLARED = """\
+Be brief.
+<tools>
+Deferred tool namespaces:
+- mcp__{}: First ask
+- echo: then more.
+</tools>"""
+
+
+def test_a_server_whose_tools_codex_searches_for_is_the_only_difference() -> None:
+    shell = treated("", ["exec_command", "tool_search"], system="Be brief.")
+    served = ["exec_command", "tool_search", "list_mcp_resources"]
+    assert treated("my_server", served, system=DECLARED.format("my-server")) == shell
+
+
+@pytest.mark.parametrize("server", ["", "my_server"])
+def test_another_server_that_is_declared_is_no_arm_of_ours(server: str) -> None:
+    with pytest.raises(NotTreatedError):
+        treated(server, ["exec_command", "tool_search"], system=DECLARED.format("another"))
+
+
+def test_newer_models_are_told_of_their_tools_in_the_conversation() -> None:
+    tool = {"type": "custom", "name": "exec"}
+    told = {"type": "additional_tools", "role": "developer"}
+    items = [{**told, "tools": [{"type": "namespace", "name": "functions", "tools": [tool]}]}]
+    read_request = PACKAGED["codex"].dialect.read_request({"model": "m", "input": items})
+    assert [it.name for it in read_request.tools] == ["functions__exec"]
 
 
 @pytest.mark.parametrize("name", AGENTS)

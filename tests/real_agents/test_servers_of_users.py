@@ -5,6 +5,7 @@ them something.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import docker
@@ -26,8 +27,13 @@ LOOKS = {
         tool="get_symbol_body",
         arguments={"file_path": "app.py", "symbol_name": "App.finish_up"},
     ),
+    "mcp_ripgrep": looking(
+        server="mcp_ripgrep",
+        tool="search",
+        arguments={"pattern": "def finish_up", "path": "/workspace"},
+    ),
 }
-SERVERS = ("serena-agent", "code-index-mcp")
+SERVERS = ("serena-agent", "code-index-mcp", "mcp-ripgrep")
 
 
 @pytest.fixture(scope="module", params=["codex", "opencode"])
@@ -66,7 +72,7 @@ def ran(cells: Cells) -> Ran:
 
 
 def test_each_server_is_called_answered_scored_and_compared(ran: Ran) -> None:
-    assert [it.outcome for it in ran.attempts] == ["answered"] * 3
+    assert [it.outcome for it in ran.attempts] == ["answered"] * 4
     report = json.loads((ran.folder / "report.json").read_text())
     assert report["incomparable"] == [] and report["contradictions"] == []
     arms = {arm["server"]: arm for arm in report["arms"]}
@@ -109,15 +115,16 @@ def told(ran: Ran) -> dict[str, bool]:
 
 
 def test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none(cells: Cells) -> None:
-    with_it = cells.run(policy, "--scenario", "told", "--server", "good")
-    assert told(with_it) == {"shell": True, "good": True}, with_it.said
-    path = f"images/agents/{cells.agent}/agent.yaml"
-    cells.checkout.edit(path, "reads_repository: true", "reads_repository: false")
-    without = cells.run(policy, "--scenario", "told", "--server", "good")
-    cells.checkout.edit(path, "reads_repository: false", "reads_repository: true")
-    assert told(without) == {"shell": False, "good": False}, without.said
+    file = cells.checkout.root / f"images/agents/{cells.agent}/agent.yaml"
+    shipped = file.read_text()
+    runs = []
+    for is_read in (True, False):
+        setting = f"reads_repository: {str(is_read).lower()}\n"
+        file.write_text(re.sub(r"reads_repository: (true|false)\n", setting, shipped))
+        runs.append(cells.run(policy, "--scenario", "told", "--server", "good"))
+        assert told(runs[-1]) == {"shell": is_read, "good": is_read}, runs[-1].said
+    file.write_text(shipped)
     # Cells that differ in it are other cells, and are not compared.
-    settings = {it.program["settings"] for run in (with_it, without) for it in run.attempts}
+    settings = {it.program["settings"] for run in runs for it in run.attempts}
     assert len(settings) == 2
-    cells_run = {it.folder.parent.name for run in (with_it, without) for it in run.attempts}
-    assert len(cells_run) == 4
+    assert len({it.folder.parent.name for run in runs for it in run.attempts}) == 4

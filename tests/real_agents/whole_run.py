@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.real_agents.cells import KEY, SECOND, Cells, Ran
-from tests.real_agents.policies import ANSWER, looking
+from tests.real_agents.policies import ANSWER, looking, shell_call
+from tests.real_agents.scripted_provider import Asked, Reply, Usage
 
 TWO_STEPS = ("--scenario", "two-steps", "--server", "good")
 
@@ -52,8 +53,80 @@ def _require_one_session(ran: Ran) -> None:
         assert "not seen" not in it.notes
 
 
+def require_read_by_every_verb(cells: Cells, ran: Ran, server: str = "good") -> None:
+    """What is made of a run afterwards is the same as for any agent of ours."""
+    asked = ("--scenario", "two-steps", "--server", server)
+    checkout = cells.checkout
+    cards = [path.read_bytes() for path in sorted(ran.folder.glob("cells/*/scorecard.json"))]
+    # It resumes: what is finished is not asked for again.
+    resumed = cells.run(looking(), *asked, name=ran.name)
+    assert resumed.code == 0 and resumed.asked == [], resumed.said
+    for words in (("score", ran.name), ("judge", ran.name), ("report", ran.name, "--ungated")):
+        done = checkout.said(*words)
+        assert done.returncode == 0, done.stderr
+    after = [path.read_bytes() for path in sorted(ran.folder.glob("cells/*/scorecard.json"))]
+    assert cards and after == cards
+    _require_attested(cells, ran)
+    _require_replayed(cells, ran, asked)
+
+
+def _require_attested(cells: Cells, ran: Ran) -> None:
+    file = str(cells.checkout.root / "attested.json")
+    made = cells.checkout.said("attest", ran.name, "--ungated", "--output", file)
+    assert made.returncode == 0, made.stderr
+    verified = cells.checkout.said("verify-report", file)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def _require_replayed(cells: Cells, ran: Ran, asked: tuple[str, ...]) -> None:
+    """Its calls are played against today's tools, and the server's answers are as they were."""
+    words = ("--ungated", "--run", "played", "--model", f"replay:{ran.folder}", *asked)
+    done = cells.checkout.said("run", *words)
+    assert done.returncode == 0, done.stderr
+    for server, calls in (("shell", 2), (asked[-1], 4)):
+        attempt = cells.checkout.attempt("played", server)
+        assert json.loads((attempt / "result.json").read_text())["outcome"]["kind"] == "answered"
+        found = json.loads((attempt / "differences.json").read_text())
+        assert found["compared"] == calls
+        # An agent's own shell words its results in its own way; none of them has failed.
+        differing = found["differences"]
+        assert [it for it in differing if it["tool"].startswith("mcp__")] == []
+        assert not any(it["now_is_error"] for it in differing)
+
+
 def _require_no_key(ran: Ran) -> None:
     sent = {it.headers.get("authorization", it.headers.get("x-api-key")) for it in ran.asked}
     assert sent <= {KEY, f"Bearer {KEY}"}
     for path in ran.folder.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+# --- a long conversation ------------------------------------------------------------------------
+
+ASKS = ("CHECKPOINT", "detailed summary", "continuing our conversation", "summary template")
+"""How agents ask for a summary."""
+SUMMARY = Usage(input_tokens=300, output_tokens=55)
+
+
+def require_summed_up(cells: Cells) -> None:
+    """A conversation grows past what the model takes, and goes on from a summary of it."""
+
+    def policy(asked: Asked) -> Reply:
+        if is_asked_to_sum_up(asked):
+            return Reply(text="Summed up.", usage=SUMMARY)
+        if "Summed up." in asked.text or not asked.tools:
+            return Reply(text=ANSWER)
+        usage = Usage(input_tokens=400_000, output_tokens=30)
+        return Reply(text="I look.", calls=(shell_call(asked, "cat app.py"),), usage=usage)
+
+    shell = cells.run(policy, "--scenario", "much", "--server", "shell").of("shell")
+    assert shell.outcome == "answered", shell.reason
+    assert [is_asked_to_sum_up(it) for it in cells.provider.asked].count(True) == 1
+    helpers = [it for it in shell.of("usage") if it.get("subagent") == "helper"]
+    assert (300, 55) in [(it["input_tokens"], it["output_tokens"]) for it in helpers]
+    assert ANSWER in shell.prose and "Summed up." not in shell.prose
+
+
+def is_asked_to_sum_up(asked: Asked) -> bool:
+    last = json.dumps((asked.body.get("input") or asked.body["messages"])[-1])
+    return any(words in last for words in ASKS)

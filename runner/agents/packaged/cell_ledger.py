@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from runner.agents.packaged.mcp_tap import ServerCallMade
-from runner.agents.packaged.packaged_agent import PackagedAgent
+from runner.agents.packaged.packaged_agent import PackagedAgent, plain
 from runner.agents.packaged.wire_reading import GivenResult, ModelRequest, ReadReply
 from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Call, Turn
@@ -50,10 +50,16 @@ class CellLedger:
         server_tools: dict[str, str],
         record: Callable[[Event], None],
         totals: UsageTotals,
+        *,
+        names: Mapping[str, str],
     ) -> None:
-        """`server_tools`: as the model is offered them -> as the server calls them."""
+        """`server_tools`: as the model is offered them -> as the server calls them.
+
+        `names`: as the server calls them -> as every agent's transcript does.
+        """
         self._agent = agent
         self._server_tools = server_tools
+        self._names = names
         self._record = record
         self.totals = totals
         self.step = 0
@@ -122,14 +128,26 @@ class CellLedger:
             self.last = turn
 
     def _record_calls(self, asked: Conversing, turn: Turn, number: int) -> None:
-        for call in turn.calls:
-            is_servers = call.tool in self._server_tools
-            own = call if is_servers else self._agent.recorded(call)
+        for given in turn.calls:
+            call = replace(given, tool=self._as_offered(given.tool))
+            theirs = self._server_tools.get(call.tool)
+            own = self._agent.recorded(call) if theirs is None else self._named(theirs, call)
+            is_servers = theirs is not None
             self._pending[call.id] = _Pending(
                 step=asked.step, turn=number, call=call, is_servers=is_servers
             )
             self._record(_call_event(asked.step, number, own, is_servers=is_servers))
         self.totals.actions += len(turn.calls)
+
+    def _as_offered(self, tool: str) -> str:
+        """One that the model was not offered, but found by a search, may be spelt otherwise."""
+        if tool in self._server_tools:
+            return tool
+        return next((it for it in self._server_tools if plain(it) == plain(tool)), tool)
+
+    def _named(self, theirs: str, call: Call) -> Call:
+        """A call of the server's tool, by the name that is the same for every agent."""
+        return replace(call, tool=self._names.get(theirs, theirs))
 
     # --- results --------------------------------------------------------------------------------
 
@@ -186,12 +204,11 @@ class CellLedger:
 
     def _record_unasked(self) -> None:
         """Of a program that runs code, which calls the server by itself."""
-        names = {theirs: offered for offered, theirs in self._server_tools.items()}
         for made in self._reached:
             number, self._turn = self._turn, self._turn + 1
             call_id = f"unasked {self.totals.actions}"
-            tool = names.get(made.tool, made.tool)
-            call = Call(id=call_id, tool=tool, arguments=made.arguments)
+            call = Call(id=call_id, tool=made.tool, arguments=made.arguments)
+            call = self._named(made.tool, call)
             self._record(_call_event(self.step, number, call, is_servers=True))
             pending = _Pending(step=self.step, turn=number, call=call, is_servers=True)
             given = GivenResult(call_id=call_id, text=made.text)

@@ -13,6 +13,7 @@ from runner.agents.packaged.packaged_agent import (
     PackagedAgent,
     ProgramCommand,
     StepStart,
+    plain,
     renamed,
 )
 from runner.agents.packaged.responses_api import ResponsesApi
@@ -29,6 +30,9 @@ SETTINGS: dict[str, Any] = {
     "web_search": "disabled",
     "analytics.enabled": False,
     "check_for_update_on_startup": False,
+    # They are fetched when it starts.
+    "features.plugins": False,
+    "features.apps": False,
     # The bridge reads what is asked.
     "features.enable_request_compression": False,
 }
@@ -37,6 +41,10 @@ NOT_OF_REPOSITORY = {"project_doc_max_bytes": 0}
 """Of its AGENTS.md, all that is told."""
 _EXIT_CODE = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
 _COMMAND = {"cmd": "command"}
+_DEFERRED = re.compile(r"\n?<tools>\nDeferred tool namespaces:\n(.*?)\n</tools>", re.DOTALL)
+"""Where a model that Codex knows gets tools by `tool_search` alone: a line for each namespace, and
+behind a server's what the server says of itself."""
+_SERVER = re.compile(r"^- mcp__([\w-]+)(?::|$)", re.MULTILINE)
 
 
 class Codex(PackagedAgent):
@@ -70,6 +78,13 @@ class Codex(PackagedAgent):
 
     def conversation(self, headers: Mapping[str, str], request: ModelRequest) -> str:  # noqa: ARG002
         return headers.get("thread-id", "")
+
+    def deferred_servers(self, system: str) -> frozenset[str]:
+        declared = "\n".join(_DEFERRED.findall(system))
+        return frozenset(plain(server) for server in _SERVER.findall(declared))
+
+    def own_system(self, system: str) -> str:
+        return _DEFERRED.sub("", system)
 
     def recorded(self, call: Call) -> Call:
         return renamed(call, {}, _COMMAND)

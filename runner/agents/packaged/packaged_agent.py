@@ -80,6 +80,10 @@ class PackagedAgent(ABC):
         """Does a tool look like one of a server's? Asked in the shell's arm, of all of the run."""
         return tool.startswith("mcp__")
 
+    def deferred_servers(self, system: str) -> frozenset[str]:  # noqa: ARG002 - see codex
+        """Whose tools a system prompt says to be found by the agent's own search, in `plain`."""
+        return frozenset()
+
     def own_system(self, system: str) -> str:
         """The system prompt without what a server said in it."""
         return system
@@ -96,6 +100,11 @@ class PackagedAgent(ABC):
 def config_name(server: str) -> str:
     """A server's name as every agent's configuration takes it."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", server)
+
+
+def plain(name: str) -> str:
+    """Agents spell names of servers and tools each in its own way: mcp__mcp_ripgrep__list-files."""
+    return re.sub(r"[^a-z0-9]", "_", name.lower())
 
 
 def program_settings(agent: PackagedAgent, model: str, *, reads_repository: bool) -> Sha256:

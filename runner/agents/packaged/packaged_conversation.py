@@ -22,10 +22,10 @@ from runner.agents.packaged.packaged_agent import PackagedAgent, StepStart, conf
 from runner.agents.packaged.treatment import SeenProgram, Treatment
 from runner.agents.prompt import SYSTEM
 from runner.agents.tool_calling import Assignment
-from runner.agents.tools import MountedServer
+from runner.agents.tools import MountedServer, tool_names
 from runner.agents.usage import UsageTotals
 from runner.records import Event, Outcome, Prompt, StepEnd, SystemPrompt
-from runner.sandbox.cell_layout import AGENT_USER, TMP
+from runner.sandbox.cell_layout import AGENT_USER, PATH, PYTHONS, TMP, TOOLS
 from runner.sandbox.container import Container
 from runner.sandbox.exit_cause import ended_with, program_end
 from runner.sandbox.relay import McpWire, Relay, RelayedReply, RelayedRequest, open_relay
@@ -119,7 +119,14 @@ class PackagedConversation:
 
     @cached_property
     def _ledger(self) -> CellLedger:
-        return CellLedger(self.agent, self._server_tools, self.record, self.totals)
+        shown = tool_names(self.mounted) if self.mounted else {}
+        return CellLedger(
+            self.agent,
+            self._server_tools,
+            self.record,
+            self.totals,
+            names={theirs: name for name, theirs in shown.items()},
+        )
 
     @cached_property
     def _treatment(self) -> Treatment:
@@ -128,13 +135,10 @@ class PackagedConversation:
             server=self._server,
             server_tools=self._server_tools,
             run_servers=self.run_servers,
-            seen=self._first_request,
+            keep=(self.folder / "first_request.json").write_bytes,
+            seen=self.seen,
             note=self._ledger.note,
         )
-
-    def _first_request(self, program: SeenProgram, body: bytes) -> None:
-        (self.folder / "first_request.json").write_bytes(body)
-        self.seen(program)
 
     @cached_property
     def _bridge(self) -> ProviderBridge:
@@ -210,12 +214,12 @@ class PackagedConversation:
             url=f"http://127.0.0.1:{http}",
             session=self.session,
             server=self._server,
-            shim=("python3", "-I", "-c", shim, str(mcp)),
+            shim=(f"{PYTHONS['3.11']}/python3", "-I", "-c", shim, str(mcp)),
             reads_repository=self.reads_repository,
         )
         started = self.agent.command(start)
         shell = ["sh", "-c", _START, "sh", prompt, " ".join(started.folders) or TMP]
-        return [*shell, *started.argv], dict(started.env)
+        return [*shell, *started.argv], {"PATH": f"{TOOLS}:{PATH}", **started.env}
 
     async def _until_over(self, relay: Relay, stream: ExecStream) -> None:
         """Until the program ends, or the cell."""

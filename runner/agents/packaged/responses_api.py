@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 
 from runner.agents.packaged.wire_reading import (
@@ -32,11 +33,15 @@ class ResponsesApi:
     def read_request(self, body: Json) -> ModelRequest:
         items = body["input"] if isinstance(body["input"], list) else []
         told = [body.get("instructions") or ""]
-        told += [texts_of(it["content"]) for it in items if it.get("role") in _TELLING]
+        told += [texts_of(it.get("content")) for it in items if it.get("role") in _TELLING]
+        tools = [*(body.get("tools") or ())]
+        # Newer models are told of their tools in the conversation.
+        for item in items:
+            tools += item["tools"] if item.get("type") == "additional_tools" else ()
         return ModelRequest(
             model=body["model"],
             system="\n".join(told),
-            tools=tuple(_tools(body.get("tools") or ())),
+            tools=tuple(_tools(tools)),
             results=tuple(_results(items)),
         )
 
@@ -60,6 +65,8 @@ def _results(items: list[Json]) -> Iterator[GivenResult]:
     for item in items:
         if str(item.get("type")).endswith("call_output"):
             yield GivenResult(call_id=str(item["call_id"]), text=texts_of(item.get("output")))
+        elif item.get("type") == "tool_search_output":
+            yield GivenResult(call_id=str(item["call_id"]), text=json.dumps(item.get("tools")))
 
 
 class _ResponsesReply:
@@ -125,10 +132,10 @@ class _ResponsesReply:
                 continue
             namespace = f"{item['namespace']}__" if item.get("namespace") else ""
             name = namespace + str(item.get("name") or kind)
-            if "arguments" in item:
+            if isinstance(item.get("arguments"), str):
                 yield call_written(item["call_id"], name, item["arguments"])
             else:
                 # Of a tool that takes a text, or one of OpenAI's own.
-                given = ("input", "action")
+                given = ("input", "action", "arguments")
                 arguments: Json = {key: item[key] for key in given if key in item}
                 yield Call(id=item["call_id"], tool=name, arguments=arguments)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from runner.agents.packaged.packaged_agent import PackagedAgent
+from runner.agents.packaged.packaged_agent import PackagedAgent, plain
 from runner.agents.packaged.wire_reading import ModelRequest, ToolOffer
 from runner.records import digest_of
 from runner.support.errors import NotTreatedError
@@ -42,7 +42,9 @@ class Treatment:
     """As the agent should offer them -> as the server calls them; names offered are set right."""
     run_servers: Sequence[str] = ()
     """All of the run: none may be offered in the shell's arm."""
-    seen: Callable[[SeenProgram, bytes], None] = lambda _program, _body: None
+    keep: Callable[[bytes], object] = lambda _body: None
+    """Told the request that is looked at."""
+    seen: Callable[[SeenProgram], None] = lambda _program: None
     note: Callable[[str], None] = lambda _text: None
     is_shown: bool = field(default=False, init=False)
     """Has a request with tools been seen?"""
@@ -52,31 +54,37 @@ class Treatment:
         if self.is_shown or not request.tools:
             return
         self.is_shown = True
-        own = self._own_tools(request.tools)
+        self.keep(body)
+        own = self._own_tools(request)
         offered = [tool for tool in own if tool.name not in self.agent.beside_servers]
         seen = SeenProgram(
             system=digest_of(_DATE.sub("DATE", self.agent.own_system(request.system))),
             tools=tuple(sorted(tool.name for tool in offered)),
             schemas=digest_of(sorted(digest_of(tool.definition) for tool in offered)),
         )
-        self.seen(seen, body)
+        self.seen(seen)
 
-    def _own_tools(self, tools: Sequence[ToolOffer]) -> list[ToolOffer]:
+    def _own_tools(self, request: ModelRequest) -> list[ToolOffer]:
+        tools, deferred = request.tools, self.agent.deferred_servers(request.system)
         if not self.server:
             foreign = [
                 it.name for it in tools if self.agent.is_of_a_server(it.name, self.run_servers)
             ]
+            foreign += deferred
             if foreign:
                 listed = ", ".join(foreign[:SHOWN])
                 raise NotTreatedError(f"the shell's arm was offered tools of a server: {listed}")
             return list(tools)
+        if plain(self.server) in deferred:
+            self.note(f"the tools of {self.server} are found by the agent's own search for tools")
+            return list(tools)
         return self._without_servers(tools)
 
     def _without_servers(self, tools: Sequence[ToolOffer]) -> list[ToolOffer]:
-        wanted = {_plain(offered): offered for offered in self.server_tools}
+        wanted = {plain(offered): offered for offered in self.server_tools}
         own = []
         for tool in tools:
-            offered = wanted.pop(_plain(tool.name), None)
+            offered = wanted.pop(plain(tool.name), None)
             if offered is None:
                 own.append(tool)
             else:
@@ -90,8 +98,3 @@ class Treatment:
             listed = ", ".join(sorted(wanted.values())[:SHOWN])
             self.note(f"{len(wanted)} of the server's tools were not offered: {listed}")
         return own
-
-
-def _plain(name: str) -> str:
-    """Agents spell names of servers and tools each in its own way: mcp__mcp_ripgrep__list-files."""
-    return re.sub(r"[^a-z0-9]", "_", name.lower())

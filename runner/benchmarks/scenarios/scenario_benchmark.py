@@ -83,6 +83,7 @@ def _inputs(
     """Everything that could change what happens in the cell, by name."""
     ground = prepared.scenarios[scenario]
     arm = prepared.arms[server]
+    environment = {"environment": ground.environment} if ground.environment else {}
     moved = {"moved_lines": str(arm.moved_lines)} if arm.moved_lines else {}
     program = {}
     if prepared.program is not None:
@@ -103,6 +104,7 @@ def _inputs(
         "model": model_identity,
         "harness": prepared.harness,
         "agent": prepared.agent,
+        **environment,
         **moved,
         **program,
     } | spending_input(prepared, model)

@@ -24,6 +24,7 @@ class Verb(RunRequest):
     ids: tuple[str, ...] = repeatable("--id", "; of one query")
     limit: int | None = said("-n N", "only the first N of these")
     list: bool = said("--list", "say how many queries there are")
+    agent: str = options.no_agent()
     mode: Literal["tc", "react"] = said(
         "--mode",
         "tc: the model's own tool calls; react: reasoning, calls and answer in tagged text "

@@ -45,7 +45,22 @@ def _proofs(checkout: shapes.Checkout, names: Sequence[str]) -> Iterator[shapes.
     for loaded in chosen:
         name, problems = f"{loaded.suite}/{loaded.scenario.id}", [*left_to_write(loaded.folder)]
         problems += scenario_checks.prove(loaded, checkout.files(loaded), judge)
+        problems += _tests_of(checkout, loaded)
         yield scenario_checks.ScenarioProof(scenario=name, problems=tuple(problems))
+
+
+def _tests_of(checkout: shapes.Checkout, loaded: shapes.LoadedScenario) -> list[shapes.Problem]:
+    """Of the repository, run in a cell if an engine answers."""
+    from runner.runs.environment_check import problems_of_tests
+
+    if loaded.scenario.environment is None:
+        return []
+    try:
+        _ = checkout.engine
+    except EngineError as error:
+        tell(f"{error.what}: the tests of {loaded.scenario.id}'s repository are not run")
+        return []
+    return problems_of_tests(checkout, loaded)
 
 
 def _prove_suite(checkout: shapes.Checkout, request: Verb) -> Sequence[shapes.QueryProof]:

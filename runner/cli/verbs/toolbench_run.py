@@ -16,6 +16,7 @@ from runner.support.errors import FairtrialError
 class Verb(options.RunRequest):
     LAST = "models mode prompt variant trials agent turns spending study name json jobs shard"
     chosen: task_choice.TaskChoice = options.group(task_choice.TaskChoice)
+    agent: str = options.no_agent()
     mode: Literal["native", "json"] = options.said(
         "--mode",
         "native: the tools go to the API as tools; json: one prompt that asks for a JSON "
