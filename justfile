@@ -34,10 +34,8 @@ test-llm *ARGS:
 test-agents *ARGS:
     @{{ python }} -m pytest tests/real_agents/claude_code_cells.py "$@"
 
-# The page in a real browser: installs Debian's Chromium and axe-core where they are not there
+# The page in a real browser; `./justw` installs Debian's Chromium where it is not there
 test-page *ARGS:
-    @command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
-    @cd tests/page && test -d node_modules || npm ci --silent
     @{{ python }} -m pytest tests/page "$@"
 
 # Prove every scenario, rubric and server definition

@@ -106,7 +106,7 @@ def engines(folder: Path) -> Iterator[Figure]:
     yield at_least("real cells measured", found.measured, found.cells)
     yield at_least("engines that ran them", found.engines, 2, found.hosts)
     yield at_least("arms that they ran, together", found.arms, 4)
-    yield at_least("cells that answer as one machine's", found.alike, found.cells)
+    yield at_least("cells whose transcript is one machine's", found.alike, found.cells)
     yield at_most("containers left on them", found.left, 0)
 
 

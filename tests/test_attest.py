@@ -64,6 +64,25 @@ def verified(tree: Tree, *options: str) -> int:
     )
 
 
+def test_a_page_and_its_statement_name_the_same_evidence(
+    with_shop: Tree, run: RunStore, statement: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    digest = json.loads((run.folder / "report.json").read_text())["repeat"]["evidence_digest"]
+    said = json.loads(statement.read_text())
+    assert said["predicate"]["evidence"] == digest
+    assert digest in (run.folder / "report.html").read_text("utf-8")
+    there = elsewhere(with_shop, statement)
+    said["predicate"]["evidence"] = "0" * 64
+    (there.root / "published.json").write_text(json.dumps(said))
+    assert verified(there) == 1
+    told = capfd.readouterr()
+    assert "evidence: attested 000" in told.out + told.err
+    # A statement of a version that named none.
+    del said["predicate"]["evidence"]
+    (there.root / "published.json").write_text(json.dumps(said))
+    assert verified(there) == 0
+
+
 def test_a_statement_names_files_by_their_digest(
     with_shop: Tree, run: RunStore, statement: Path
 ) -> None:

@@ -49,6 +49,7 @@ CHECKOUT_FILES = [
     "pyproject.toml",
     "locks/bootstrap.txt",
     "locks/build.txt",
+    "locks/page.txt",
     "locks/requirements.txt",
 ]
 
@@ -93,6 +94,8 @@ if [ "$(cat)" ]; then echo "had stdin"; fi
 exit "${JUST_EXIT:-0}"
 """
 STAND_INS = {
+    # Found, so that no test installs a real one.
+    "chromium": "exit 0",
     "docker": 'echo docker >>"$LOG"',
     "python3": FAKE_PYTHON,
     "uv": FAKE_UV,
@@ -329,6 +332,43 @@ def test_root_without_an_engine_gets_the_distributions(justw: Wrapper) -> None:
     assert "installing the distribution's docker.io" in done.stderr
     installed = {"update", "install", "--no-install-recommends", "docker.io", "debootstrap"}
     assert installed <= set(justw.did())
+
+
+# --- the browser ----------------------------------------------------------------------------
+
+
+def without_browser(justw: Wrapper, apt: str) -> str:
+    """PATH of a machine that has an engine and no browser."""
+    (justw.shims / "chromium").unlink()
+    justw.shim("apt-get", apt)
+    justw.shim("id", "echo 0")
+    for name in COMMANDS:
+        (justw.shims / name).symlink_to(shutil.which(name) or "")
+    return str(justw.shims)
+
+
+@pytest.mark.parametrize("recipe", ["test", "test-page"])
+def test_root_gets_the_distributions_browser_for_the_tests_of_the_page(
+    justw: Wrapper, recipe: str
+) -> None:
+    path = without_browser(justw, f'{FAKE_APT}cp "$SHIMS/docker" "$SHIMS/chromium"')
+    done = justw(recipe, PATH=path)
+    assert done.returncode == 0
+    assert "installing the distribution's chromium" in done.stderr
+    assert {"update", "install", "chromium"} <= set(justw.did())
+    assert "chromium" not in justw(recipe, PATH=path).stderr
+
+
+def test_without_a_browser_to_be_had_the_tests_run_all_the_same(justw: Wrapper) -> None:
+    done = justw("test", PATH=without_browser(justw, 'echo "no mirror answers"; exit 100'))
+    assert (done.returncode, "[test]" in done.stdout) == (0, True)
+    assert "no mirror answers" in done.stderr
+
+
+def test_no_other_recipe_asks_for_a_browser(justw: Wrapper) -> None:
+    path = without_browser(justw, FAKE_APT)
+    assert justw("score", PATH=path).returncode == 0
+    assert "chromium" not in justw.did()
 
 
 # --- Python ---------------------------------------------------------------------------------

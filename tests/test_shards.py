@@ -202,9 +202,11 @@ def test_a_shard_is_not_gone_on_with_as_one_of_another_number(tmp_path: Path) ->
 
 @pytest.mark.parametrize("of", [2, 5, 40])
 def test_what_the_shards_may_spend_is_together_the_cap(tmp_path: Path, of: int) -> None:
-    plan, whole = begun(tmp_path, 1, of).plan(), Spending(run_usd=12.0, cell_usd=1.0)
+    plan = begun(tmp_path, 1, of).plan()
+    whole = Spending(run_usd=12.0, run_tokens=1_000_000, cell_usd=1.0)
     shares = [spending_of(whole, plan, Shard(number=n, of=of)) for n in range(1, of + 1)]
     assert sum(share.run_usd or 0.0 for share in shares) == pytest.approx(12.0)
+    assert 1_000_000 - of < sum(share.run_tokens or 0 for share in shares) <= 1_000_000
     assert {share.cell_usd for share in shares} == {1.0}
 
 

@@ -187,6 +187,27 @@ def test_a_turn_under_way_keeps_what_it_may_cost_from_the_turns_beside_it() -> N
     assert totals.over(BUDGET) is None, "a turn that has ended keeps nothing"
 
 
+def test_a_cap_on_tokens_holds_without_a_price_as_one_on_dollars_does() -> None:
+    account = Account(cap_tokens=2500)
+    totals = UsageTotals(account=account)
+    totals.add_turn(turn(), 1.0)
+    assert totals.over(BUDGET) is None
+    # 1,100 are spent; with one of 1,100 under way a third turn would take 3,300.
+    with account.turn(), pytest.raises(SpendingCap, match="turns cost up to 1,100 new tokens"):
+        totals.over(BUDGET)
+    account.add(1400, 0.0)
+    with pytest.raises(SpendingCap, match="2,500 new tokens of 2,500") as raised:
+        totals.over(BUDGET)
+    assert "--max-tokens" in raised.value.hint
+
+
+def test_tokens_of_earlier_attempts_count_against_their_cap(store: RunStore) -> None:
+    spend(store, 1, partial=True)
+    account_of(store, Spending(run_tokens=1101)).require_left()
+    with pytest.raises(SpendingCap, match="1,100 new tokens of 1,100"):
+        account_of(store, Spending(run_tokens=1100)).require_left()
+
+
 def test_a_turn_that_failed_keeps_nothing_either() -> None:
     account = Account(cap_usd=0.05)
     account.add(1100, 0.02)

@@ -13,6 +13,8 @@ from runner.agents.models import is_language_model, kind_name, kind_of
 from runner.records import Price, PriceList, Usage, parse_yaml, read_text
 from runner.support.errors import CatalogError, FairtrialError, SpendingCap
 
+Told = Callable[[int, float], None]
+"""Gets the new tokens and dollars of a turn."""
 LIMIT_BYTES = 1_000_000
 FREE = Price(input=0.0, cache_write=0.0, cache_read=0.0, output=0.0)
 
@@ -27,6 +29,8 @@ class Spending:
     """Of one cell; its scenario's budget may be tighter."""
     run_usd: float | None = None
     """Of the run, every attempt counted."""
+    run_tokens: int | None = None
+    """New tokens of the run, every attempt counted: a cap that needs no price."""
 
     @property
     def priced(self) -> dict[str, Price]:
@@ -42,9 +46,23 @@ class Spending:
         asked = [model for model in models if is_language_model(kind_name(model))]
         return all(model in self.priced for model in asked)
 
+    @property
+    def is_capped(self) -> bool:
+        return self.run_usd is not None or self.run_tokens is not None
+
     def cell_limit_usd(self, budget_usd: float | None) -> float | None:
         limits = [limit for limit in (self.cell_usd, budget_usd) if limit is not None]
         return min(limits, default=None)
+
+    def account(self, tokens: int, usd: float, told: Told) -> Account:
+        """The run's, of which as much is spent; `told` as Account has it."""
+        return Account(
+            cap_usd=self.run_usd,
+            spent_usd=usd,
+            cap_tokens=self.run_tokens,
+            spent_tokens=tokens,
+            told=told,
+        )
 
 
 def read_prices(path: Path | None) -> PriceList:
@@ -66,7 +84,11 @@ def read_prices(path: Path | None) -> PriceList:
 
 
 def spending_for(
-    prices: Path | None, cell_usd: float | None, run_usd: float | None, models: Sequence[str]
+    prices: Path | None,
+    cell_usd: float | None,
+    run_usd: float | None,
+    models: Sequence[str],
+    run_tokens: int | None = None,
 ) -> Spending:
     """What a run's cells may cost, at the prices of its models.
 
@@ -84,6 +106,7 @@ def spending_for(
         prices=PriceList(date=listed.date, models=priced),
         cell_usd=cell_usd,
         run_usd=run_usd,
+        run_tokens=run_tokens,
     )
 
 
@@ -103,6 +126,33 @@ def price_of(prices: PriceList, model: str) -> Price | None:
 # --- a run ----------------------------------------------------------------------------------
 
 
+@dataclass(kw_only=True)
+class _Cap:
+    """On one of the two things that turns use up."""
+
+    option: str
+    shown: str
+    """As `format` takes it: `${:.2f}`."""
+    most: float | None
+    spent: float
+    largest: float = 0.0
+    """Of the turns so far: what one that is under way may take."""
+
+    def require_left(self, under_way: int) -> None:
+        if self.most is None:
+            return
+        spent = f"{self.shown.format(self.spent)} of {self.shown.format(self.most)}"
+        if self.spent >= self.most:
+            raise SpendingCap(spent, self.option)
+        if self.spent + (under_way + 1) * self.largest > self.most:
+            largest = self.shown.format(self.largest)
+            raise SpendingCap(f"{spent}, and turns cost up to {largest} here", self.option)
+
+    def add(self, amount: float) -> None:
+        self.spent += amount
+        self.largest = max(self.largest, amount)
+
+
 class Account:
     """What a run has spent, kept up to date by its cells. Shared by all of them, in one process.
 
@@ -114,27 +164,23 @@ class Account:
         *,
         cap_usd: float | None = None,
         spent_usd: float = 0.0,
-        told: Callable[[int, float], None] = lambda _tokens, _usd: None,
+        cap_tokens: int | None = None,
+        spent_tokens: int = 0,
+        told: Told = lambda _tokens, _usd: None,
     ) -> None:
         """`told` gets the new tokens and dollars of each turn."""
-        self.cap_usd = cap_usd
-        self.spent_usd = spent_usd
+        self._usd = _Cap(option="--max-dollars", shown="${:.2f}", most=cap_usd, spent=spent_usd)
+        self._tokens = _Cap(
+            option="--max-tokens", shown="{:,} new tokens", most=cap_tokens, spent=spent_tokens
+        )
         self._told = told
         self._under_way = 0
         """Turns."""
-        self._dearest_usd = 0.0
-        """Of the turns so far: what one that is under way may cost."""
 
     def require_left(self) -> None:
         """Raises SpendingCap if another turn could take the run past its cap."""
-        if self.cap_usd is None:
-            return
-        reserved_usd = self._under_way * self._dearest_usd
-        if self.spent_usd >= self.cap_usd:
-            raise SpendingCap(f"${self.spent_usd:.2f} of ${self.cap_usd:.2f}")
-        if self.spent_usd + reserved_usd + self._dearest_usd > self.cap_usd:
-            spent = f"${self.spent_usd:.2f} of ${self.cap_usd:.2f}"
-            raise SpendingCap(f"{spent}, and turns cost up to ${self._dearest_usd:.2f} here")
+        self._usd.require_left(self._under_way)
+        self._tokens.require_left(self._under_way)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -147,8 +193,8 @@ class Account:
 
     def add(self, tokens: int, usd: float) -> None:
         """Of a turn that has ended."""
-        self.spent_usd += usd
-        self._dearest_usd = max(self._dearest_usd, usd)
+        self._usd.add(usd)
+        self._tokens.add(tokens)
         self._told(tokens, usd)
 
 

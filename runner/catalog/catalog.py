@@ -328,6 +328,8 @@ def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
     hint = f"there are: {', '.join(known) or 'none'}"
     if closest := difflib.get_close_matches(name, known, n=3, cutoff=0.5):
         hint = f"did you mean {' or '.join(closest)}?"
+    if kind == "server":
+        hint += " (`fairtrial try … --save` keeps one that was tried)"
     raise FairtrialError(f"no {kind} is called {name!r}", hint=hint)
 
 

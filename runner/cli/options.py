@@ -289,6 +289,9 @@ class RunSpending(Words):
         "--max-dollars USD",
         "what the run may cost, every attempt counted; the run ends there and can go on",
     )
+    run_tokens: int | None = said(
+        "--max-tokens N", "new tokens that the run may take, in the same way; it needs no price"
+    )
 
 
 class StudyOptions(Words):

@@ -102,7 +102,7 @@ def spending(words: RunRequest, models: Sequence[str]) -> shapes.Spending:
     from runner.agents.spending import spending_for
 
     said = words.spending
-    return spending_for(said.prices, said.cell_usd, said.run_usd, models)
+    return spending_for(said.prices, said.cell_usd, said.run_usd, models, said.run_tokens)
 
 
 def open_models(words: RunRequest) -> tuple[list[str], shapes.ModelSettings]:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from runner.records.anchor_grades import Gate, Since
-from runner.records.record import Name, Record, Sha256
+from runner.records.record import Name, Record, Sha256, unless_none
 from runner.records.record_parsing import load_json, parse_json, read_text
 from runner.support.errors import CatalogError, Problem
 
@@ -37,6 +37,8 @@ class Attested(Record):
     """What the report follows from, beside the files of the run."""
 
     run: Name
+    evidence: Sha256 | None = unless_none()
+    """As the page and report.json name it; None in a statement of an older version."""
     ungated: bool
     gate: Gate | None
     since: Since | None

@@ -170,7 +170,7 @@ def page_data(
         arms=tuple(_arm_spread(arm, prices.get(arm.model)) for arm in view.arms),
         steps=tuple(sorted(_step_rows(view), key=lambda row: -row.flips)),
         scenarios=dict(_differences(view)),
-        blocks=_Blocks(view=view, reader=reader, of=tuple(_blocks(view))),
+        blocks=_BlocksOnDisk(view=view, reader=reader, of=tuple(_blocks(view))),
     )
 
 
@@ -302,7 +302,7 @@ def _blocks(view: RunView) -> Iterator[tuple[LoadedCell, ...]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Blocks(Sequence[BlockEvidence]):
+class _BlocksOnDisk(Sequence[BlockEvidence]):
     view: RunView
     reader: _Reader
     of: tuple[tuple[LoadedCell, ...], ...]

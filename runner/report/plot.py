@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 56, 20, 16, 44
-"""Margins, for the axes' words."""
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 56, 20, 30, 44
+"""Margins, for the axes' words: above, the upright axis's own, clear of its last number."""
 CHAR_WIDTH, LINE_HEIGHT = 6.8, 14
 ON_A_PHONE = 2
 """So many times as wide a label is there: the plot is half as wide, and letters keep their size."""

@@ -508,6 +508,9 @@ class Repeat(Record):
 
     command: str
     plan_digest: str
+    evidence_digest: str
+    """Of the plan and of each cell's counted result, which holds its transcript's digest. An
+    attestation of the run names the same."""
     versions: dict[str, tuple[str, ...]]
     """What should be the same for all cells: name -> every value that was in use."""
     servers: dict[str, dict[str, str]]

@@ -41,10 +41,19 @@ def how_to_repeat(
     return Repeat(
         command=_command(run, view),
         plan_digest=digest_of(run.plan),
+        evidence_digest=_evidence_digest(run),
         versions={name: _values(everywhere, name) for name in _SHARED},
         servers=dict(_servers(view, servers)),
         scenarios=dict(_scenarios(view, scenarios)),
     )
+
+
+def _evidence_digest(run: LoadedRun) -> str:
+    """In the plan's order; None stands for a cell without a result, so that none can be left out
+    unseen."""
+    results = {cell.cell.id: cell.result for cell in run.cells}
+    held = [results.get(cell.id) for cell in run.plan.cells]
+    return digest_of([digest_of(run.plan), *(result and digest_of(result) for result in held)])
 
 
 NamedVersions = tuple[str, dict[str, str]]

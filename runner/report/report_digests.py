@@ -95,6 +95,7 @@ def _require_file(store: RunStore, name: str, content: bytes) -> None:
 def _attested(root: Path, report: Report) -> Attested:
     return Attested(
         run=report.run,
+        evidence=report.repeat.evidence_digest,
         ungated=report.ungated,
         gate=report.gate,
         since=report.since,
@@ -191,6 +192,9 @@ def report_differences(statement: Statement, report: Report) -> Iterator[Attesta
     yield from _differing(attested.figures, numbers_by_path(report))
     says = {"ungated": attested.ungated, "since": attested.since, "gate": _standing(attested.gate)}
     found = {"ungated": report.ungated, "since": report.since, "gate": _standing(report.gate)}
+    if attested.evidence is not None:
+        says["evidence"] = attested.evidence
+        found["evidence"] = report.repeat.evidence_digest
     yield from _differing(says, found)
 
 

@@ -1116,6 +1116,7 @@ FACTS: tuple[Column[_LabelledValue], ...] = (
 def provenance(report: Report) -> Iterator[tuple[str, str]]:
     """What a figure of the run stands on, in a strip; the tables of `repeat` have all of it."""
     yield "plan", report.repeat.plan_digest
+    yield "evidence", report.repeat.evidence_digest
     if report.seed is not None:
         yield "seed", str(report.seed)
     for name, values in report.repeat.versions.items():
@@ -1125,7 +1126,12 @@ def provenance(report: Report) -> Iterator[tuple[str, str]]:
             yield f"commit of {clean(scenario)}", clean(held["commit"])
     if report.gate is not None:
         yield "lock", f"generation {report.gate.generation}, {report.gate.lock}"
-    yield "attestation", f"fairtrial attest {clean(report.run)} writes the digests of this page"
+    yield (
+        "attestation",
+        # It holds the page's digest: a page that held its digest in turn could not be written.
+        f"`fairtrial attest {clean(report.run)}` names this page's digest, so none of its own "
+        "stands here. It names the evidence as above: by that the two are matched",
+    )
 
 
 def repeat(report: Report) -> tuple[Table, ...]:
@@ -1141,7 +1147,7 @@ def repeat(report: Report) -> tuple[Table, ...]:
 
 
 def _shared(report: Report) -> dict[str, str]:
-    shared = {"plan": report.repeat.plan_digest}
+    shared = {"plan": report.repeat.plan_digest, "evidence": report.repeat.evidence_digest}
     for name, values in report.repeat.versions.items():
         shared[name] = ", ".join(values)
     return shared

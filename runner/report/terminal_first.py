@@ -21,7 +21,7 @@ from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Report
 from runner.report.terminal import WIDTH, captured
 from runner.report.terminal_layout import laid_out
-from runner.report.verdict_sentence import in_short, verdicts
+from runner.report.verdict_sentence import extent, in_short, total, verdicts
 
 LINES = 20
 """Of 24: the rest is for what the command says beside it, and the prompt."""
@@ -76,7 +76,7 @@ class _Screen:
         for notice in _notices(report, unmarked=shorter > 2):
             yield from self._lines(notice, "bold yellow", whole=not shorter)
         yield from self._lines(report.question, whole=shorter < SHORTEST_HEAD)
-        yield from self._lines(_extent(report), "dim", whole=shorter < SHORTEST_HEAD)
+        yield from self._lines(extent(report), "dim", whole=shorter < SHORTEST_HEAD)
 
     def _answer(self, shorter: int) -> Iterator[Text]:
         whole = list(self._lines(" ".join(verdicts(self.report)), "bold"))
@@ -160,31 +160,6 @@ def _notices(report: Report, *, unmarked: bool = False) -> Iterator[str]:
         yield f"UNREVIEWED: nobody vouches for the rubric of {listed(unreviewed, NAMES_SHOWN)}."
 
 
-def _extent(report: Report) -> str:
-    """`18 cells planned, 17 measured, 1 broken: alpha, bravo and 4 more, by claude-x`."""
-    models = listed(list(map(clean, report.models)), NAMES_SHOWN)
-    scenarios = listed(list(map(clean, report.scenarios)), NAMES_SHOWN)
-    return f"{_cells(report)}: {scenarios}, by {models}"
-
-
-def _cells(report: Report) -> str:
-    counts = {
-        "measured": _total(report, "measured"),
-        "broken": _total(report, "broken"),
-        "to do": _total(report, "unfinished"),
-        "contradicted": _total(report, "contradicted"),
-    }
-    always = ("measured", "broken")
-    said = [f"{count} {name}" for name, count in counts.items() if count or name in always]
-    planned = _total(report, "planned")
-    cells = "cell" if planned == 1 else "cells"
-    return f"{planned} {cells} planned, {', '.join(said)}"
-
-
-def _total(report: Report, name: str) -> int:
-    return sum(getattr(arm.tally, name) for arm in report.arms)
-
-
 # --- what went wrong ------------------------------------------------------------------------
 
 
@@ -224,7 +199,7 @@ def _next(report: Report, page: str, width: int) -> Iterator[tuple[str, str]]:
 
 
 def _first_way(report: Report, width: int) -> tuple[str, str]:
-    if _total(report, "broken") or _total(report, "unfinished"):
+    if total(report, "broken") or total(report, "unfinished"):
         same = "the same command tries again what is not measured (report.md has it)"
         return "again", _if_short(clean(report.repeat.command, 4000), same, width)
     if report.language_model and report.standing == "screens" and not report.keyed:

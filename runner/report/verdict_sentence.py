@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from runner.records import is_candidate
 from runner.report import tables
-from runner.report.grid import clean
+from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Delta, Report
+
+NAMES_SHOWN = 3
 
 
 def verdicts(report: Report) -> Iterator[str]:
@@ -20,7 +22,11 @@ def verdicts(report: Report) -> Iterator[str]:
     elif not compared:
         yield "No answer: no server was run beside the shell."
     elif all(arm.delta.judgement == "not_ranked" for arm in compared):
-        yield from _unranked(report, compared)
+        yield from _without_verdict(tables.answer(report), compared)
+    elif {(it.delta.judgement, it.delta.says) for it in compared} == {
+        ("too_few", compared[0].delta.says)
+    }:
+        yield from _without_verdict(compared[0].delta.says, compared)
     else:
         yield from (_sentence(report, arm) for arm in compared)
         yield from _alike(report)
@@ -36,6 +42,32 @@ def in_short(report: Report) -> str:
     return f"{'; '.join([*tables.said_of(compared), *told_apart])}."
 
 
+def extent(report: Report) -> str:
+    """`18 cells planned, 17 measured, 1 broken: alpha, bravo and 4 more, by claude-x`."""
+    models = listed(list(map(clean, report.models)), NAMES_SHOWN)
+    scenarios = listed(list(map(clean, report.scenarios)), NAMES_SHOWN)
+    return f"{_cells(report)}: {scenarios}, by {models}"
+
+
+def _cells(report: Report) -> str:
+    counts = {
+        "measured": total(report, "measured"),
+        "broken": total(report, "broken"),
+        "to do": total(report, "unfinished"),
+        "contradicted": total(report, "contradicted"),
+    }
+    always = ("measured", "broken")
+    said = [f"{count} {name}" for name, count in counts.items() if count or name in always]
+    planned = total(report, "planned")
+    cells = "cell" if planned == 1 else "cells"
+    return f"{planned} {cells} planned, {', '.join(said)}"
+
+
+def total(report: Report, name: str) -> int:
+    """Of a count of cells, over all arms."""
+    return sum(getattr(arm.tally, name) for arm in report.arms)
+
+
 def _alike(report: Report) -> Iterator[str]:
     """Servers whose own words differ, and which cannot be told apart all the same."""
     says = {arm.label: arm.delta.judgement for arm in report.arms if is_candidate(arm.server)}
@@ -47,9 +79,8 @@ def _alike(report: Report) -> Iterator[str]:
             yield f"{clean(pair.first)} and {clean(pair.second)} cannot be told apart."
 
 
-def _unranked(report: Report, compared: list[ArmReport]) -> Iterator[str]:
-    """Differences are told; whose is meant by them is not."""
-    why = tables.answer(report)
+def _without_verdict(why: str, compared: list[ArmReport]) -> Iterator[str]:
+    """Differences are told; what is meant by them is not."""
     told = "; ".join(f"{clean(arm.label)} {_figure(arm.delta)}{_cost(arm)}" for arm in compared)
     yield f"{why[:1].upper()}{why[1:]}."
     yield f"Differences from the shell: {told}."
@@ -73,7 +104,7 @@ def _sentence(report: Report, arm: ArmReport) -> str:
     }.get(delta.judgement)
     if said is None:
         return f"{name}: {clean(delta.says)}."
-    return f"{said} ({_extent(report, delta)}){_cost(arm)}{_where(delta)}."
+    return f"{said} ({_extent_of(report, delta)}){_cost(arm)}{_where(delta)}."
 
 
 def _figure(delta: Delta, *, sized: bool = False) -> str:
@@ -92,7 +123,7 @@ def _short(value: float | None) -> str:
     return "any size" if value is None else f"{value:.3f}"
 
 
-def _extent(report: Report, delta: Delta) -> str:
+def _extent_of(report: Report, delta: Delta) -> str:
     scenarios = f"{delta.scenarios} scenario{'s' * (delta.scenarios != 1)}"
     return f"{scenarios}, {report.trials} trial{'s' * (report.trials != 1)}"
 

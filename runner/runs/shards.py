@@ -23,11 +23,14 @@ _PART = ".merging"
 
 
 def spending_of(spending: Spending, plan: Plan, shard: Shard) -> Spending:
-    """What the shard may spend of the run's cap: by its share of the blocks."""
-    if spending.run_usd is None:
-        return spending
-    share = len(blocks_of(plan, shard)) / len(blocks_of(plan))
-    return replace(spending, run_usd=spending.run_usd * share)
+    """What the shard may spend of the run's caps: by its share of the blocks."""
+    ours, whole = len(blocks_of(plan, shard)), len(blocks_of(plan))
+    usd, tokens = spending.run_usd, spending.run_tokens
+    return replace(
+        spending,
+        run_usd=None if usd is None else usd * ours / whole,
+        run_tokens=None if tokens is None else tokens * ours // whole,
+    )
 
 
 def of_shard(run: LoadedRun, shard: Shard) -> LoadedRun:

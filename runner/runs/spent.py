@@ -22,7 +22,7 @@ def account_of(
     """
     tokens, spent_usd = spent(store, spending.priced)
     told(tokens, spent_usd)
-    return Account(cap_usd=spending.run_usd, spent_usd=spent_usd, told=told)
+    return spending.account(tokens, spent_usd, told)
 
 
 def spent(store: RunStore, priced: Mapping[str, Price]) -> tuple[int, float]:

@@ -32,7 +32,6 @@ from runner.sandbox.cell_layout import (
 from runner.sandbox.engine import (
     LABEL,
     Engine,
-    absent_ok,
     engine_faults,
     no_log,
     owner_labels,
@@ -267,13 +266,14 @@ class Container:
     async def state(self) -> str:
         """`running`, `paused`, `removing` and so on, in the engine's words; `removed` after it."""
 
-        def inspect() -> str:
-            with absent_ok():
-                return str(self.engine.api.inspect_container(self.id)["State"]["Status"])
-            return "removed"
+        def listed() -> str:
+            # Not `inspect`: where a process was stopped while it started (`kill -STOP -1`), that
+            # waits for it and holds the container, which could then not even be removed.
+            found = self.engine.api.containers(all=True, filters={"id": self.id})
+            return str(found[0]["State"]) if found else "removed"
 
         with engine_faults("cannot look at the cell's container"):
-            return await asyncio.to_thread(inspect)
+            return await asyncio.to_thread(listed)
 
     async def exit_code(self, exec_id: str) -> int | None:
         """None while the process runs. Raises SandboxError if the engine does not know it."""

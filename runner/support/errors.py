@@ -189,12 +189,12 @@ class ProviderRefused(ProviderError):  # noqa: N818 - it says who ended it, as o
 class SpendingCap(FairtrialError):  # noqa: N818 - reaching it is what was asked for
     """The run's cap; what the cell under way has measured is kept, and it is run again."""
 
-    def __init__(self, figures: str) -> None:
-        """`figures`: what is spent, and of how much."""
-        self.figures = figures
+    def __init__(self, figures: str, option: str = "--max-dollars") -> None:
+        """`figures`: what is spent, and of how much. `option`: what was said of it."""
+        self.figures, self.option = figures, option
         super().__init__(
             f"the run has spent what it may: {figures}",
-            hint="finished cells are kept; the same command with a higher --max-dollars goes on",
+            hint=f"finished cells are kept; the same command with a higher {option} goes on",
         )
 
 

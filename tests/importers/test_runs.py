@@ -155,7 +155,8 @@ def test_every_form_of_the_report_is_marked(here: Here, capsys: pytest.CaptureFi
     headings = [line for line in markdown.splitlines() if line.startswith(("# ", "## "))]
     assert headings and all("IMPORTED" in heading for heading in headings)
     page = (here.store.folder / "report.html").read_text()
-    assert "IMPORTED · SCREENING</strong>" in page.partition("<main")[0]
+    band = page.partition("<main")[0]
+    assert all(f"<strong>{mark}:</strong>" in band for mark in ("IMPORTED", "SCREENING"))
     cells = here.reported()["imported"]
     assert [(cell["harness"], cell["file"]) for cell in cells] == [
         ("claude-code", "shell.json"),

@@ -74,6 +74,15 @@ class Browser:
         while not self._loaded:
             self._receive()
 
+    def loaded(self) -> None:
+        """Waits until a page stands that something on the last one led to."""
+        until = time.monotonic() + PATIENCE_SEC
+        while time.monotonic() < until:
+            if self.asked("document.readyState === 'complete' && performance.now() > 100"):
+                return
+            time.sleep(0.05)
+        raise AssertionError("no page came")
+
     def asked(self, expression: str) -> Any:
         """The value of an expression in the page; a promise is waited for."""
         result = self.do(

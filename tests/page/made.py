@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from runner.catalog.commit_lines import CommitLines
+from runner.catalog.exact_questions import rubric_of, scenario_of
 from runner.grounding.commit_files import GitFiles
+from runner.protocols import Judge
 from runner.records import (
+    Budget,
     Cell,
     Check,
     Event,
+    ExactKey,
+    ExactQuestion,
+    ExactQuestions,
     Gate,
+    GitSource,
+    MustCite,
     Plan,
     Price,
     PriceList,
@@ -41,6 +49,7 @@ from runner.report.report_files import write_report
 from runner.runs.plan import draw_blocks
 from runner.scoring import score_cell
 from runner.scoring.judges.checklist.checklist import Checklist
+from runner.scoring.judges.exact_judge import Exact
 from tests.checkout import git
 from tests.report import loaded
 from tests.report.loaded import GATE
@@ -95,6 +104,9 @@ HOSTILE = (
 )
 
 
+QUESTIONS = 12
+PLACES = (4, 34, 64)
+"""Lines of each file of a question that its key holds."""
 CHECKS = (Check(kind="word", value="dispatch_all"), Check(kind="word", value="finish_up"))
 STEPS = (
     Step(name="trace", prompt="Where does a request start?", checks=CHECKS),
@@ -107,9 +119,61 @@ def repository(folder: Path) -> tuple[Path, str]:
     git(folder, "init", "-q", "-b", "main")
     (folder / "app.py").write_text(SOURCE)
     (folder / "hostile.py").write_text(f"x = 1  # {HOSTILE}" + "y" * 5_000_000 + "\n")
+    for place in range(QUESTIONS):
+        (folder / f"m{place:02}.py").write_text(limit_users(place))
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "one")
     return folder, git(folder, "rev-parse", "HEAD")
+
+
+def limit_users(place: int) -> str:
+    """Nine functions, of which the ones at PLACES return the limit."""
+    lines = [f"LIMIT_{place} = {place}", ""]
+    for number in range(9):
+        returned = f"LIMIT_{place}" if number % 3 == 0 else "0"
+        lines += [f"def use_{number}():", f"    return {returned}", *[""] * 8]
+    return "\n".join(lines)
+
+
+def question(place: int) -> ExactQuestion:
+    uses = [MustCite(path=f"m{place:02}.py", line=line) for line in PLACES]
+    return ExactQuestion(
+        name=f"uses-of-limit-{place}",
+        prompt=f"Which functions return `LIMIT_{place}`?",
+        key=ExactKey(kind="uses", places=tuple(uses)),
+        grep_f1=0.4,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    scenario: Scenario
+    rubric: Rubric
+    judge: Judge
+
+
+def plain(names: Sequence[str]) -> list[Asked]:
+    return [
+        Asked(scenario=loaded.scenario(it, steps=STEPS), rubric=rubric(), judge=Checklist())
+        for it in names
+    ]
+
+
+def exact(commit: str) -> list[Asked]:
+    """Questions whose whole answer is a set of places, as a file of them has them."""
+    asked = ExactQuestions(
+        title="Limits",
+        repository=GitSource(kind="git", url="https://example.org/limits", commit=commit),
+        licence="MIT",
+        language="python",
+        seed=1,
+        budget=Budget(tokens=100_000, wall_sec=600, actions=60),
+        questions=tuple(map(question, range(QUESTIONS))),
+    )
+    return [
+        Asked(scenario=scenario_of("limits", asked, it), rubric=rubric_of(it), judge=Exact())
+        for it in asked.questions
+    ]
 
 
 def rubric() -> Rubric:
@@ -150,7 +214,7 @@ class Maker:
         self,
         name: str,
         servers: Sequence[str],
-        scenarios: Sequence[str],
+        asked: Sequence[Asked],
         trials: int = 1,
         *,
         hostile: bool = False,
@@ -159,10 +223,11 @@ class Maker:
         model: str = "claude-sonnet-4",
     ) -> MadeRun:
         """`broken`: of the last server's cells so many."""
-        known = {it: loaded.scenario(it, steps=STEPS) for it in scenarios}
+        of = {it.scenario.id: it for it in asked}
+        known = {name: it.scenario for name, it in of.items()}
         cells = [
             loaded.cell(scenario, server, trial, model)
-            for scenario in scenarios
+            for scenario in of
             for trial in range(1, trials + 1)
             for server in ("shell", *servers)
         ]
@@ -178,7 +243,9 @@ class Maker:
         store = RunStore(self.folder / name)
         store.write_plan(plan)
         bad = {cell.id for cell in [it for it in cells if it.server == servers[-1]][:broken]}
-        found = tuple(self._ran(store, cell, known, cell.id in bad, hostile) for cell in cells)
+        found = tuple(
+            self._ran(store, cell, of[cell.scenario], cell.id in bad, hostile) for cell in cells
+        )
         run = LoadedRun(plan=plan, cells=found)
         specs: dict[str, ServerSpec] = {it: loaded.server(it) for it in servers}
         report = build_report(run, known, specs, gate=gate)
@@ -186,9 +253,9 @@ class Maker:
         return MadeRun(run=run, report=report, data=data, folder=store.folder)
 
     def _ran(
-        self, store: RunStore, cell: Cell, known: dict[str, Scenario], bad: bool, hostile: bool
+        self, store: RunStore, cell: Cell, asked: Asked, bad: bool, hostile: bool
     ) -> LoadedCell:
-        scenario = known[cell.scenario]
+        scenario = asked.scenario
         begun = store.begin(cell)
         with store.transcript(begun) as writer:
             for event in events(cell, scenario, hostile):
@@ -202,11 +269,11 @@ class Maker:
             card = score_cell(
                 events(cell, scenario, hostile),
                 scenario,
-                rubric(),
+                asked.rubric,
                 cell_id=cell.id,
                 server=cell.server,
                 files=self.files,
-                judge=Checklist(),
+                judge=asked.judge,
             )
             store.write_scorecard(card)
         loaded_cell = store.load_cell(cell)
@@ -225,6 +292,8 @@ def draw(cell: Cell, what: str, most: int) -> int:
 
 def answer(cell: Cell, step: int, hostile: bool) -> str:
     """A server's has more of it than the shell's, most times."""
+    if cell.scenario.startswith("limits."):
+        return places(cell)
     good = 1 + draw(cell, f"good {step}", 2) + (cell.server == "codegraph")
     text = HEAD + "\n".join(PASSAGES[:good]) + "\n"
     if draw(cell, f"wrong {step}", 3) == 0 and cell.server != "codegraph":
@@ -235,6 +304,16 @@ def answer(cell: Cell, step: int, hostile: bool) -> str:
     if hostile:
         text += f"\n{HOSTILE}\nSee `hostile.py:1` and {HOSTILE * 3}\n" + "long" * 20_000
     return text
+
+
+def places(cell: Cell) -> str:
+    """Two of the three places, or all; a server that helps finds all, and fewer beside them."""
+    helps, file = cell.server == "codegraph", f"m{int(cell.scenario.rpartition('-')[2]):02}.py"
+    found = list(PLACES[: 3 if helps else 1 + draw(cell, "found", 2)])
+    if draw(cell, "beside", 4 if helps else 2) == 0:
+        found.append(14)
+    lines = [f"- `{file}:{line}` returns it" for line in found]
+    return "\n".join([*lines, "", f"FOUND: {len(found)}"])
 
 
 def events(cell: Cell, scenario: Scenario, hostile: bool) -> Iterator[Event]:
@@ -253,7 +332,12 @@ def _call(cell: Cell, step: int, turn: int, number: int, hostile: bool) -> Itera
     arguments: dict[str, Any] = {"command": f"grep -rn dispatch_all . | head -{20 + turn}"}
     if is_server:
         arguments = {"symbol": "dispatch_all", "limit": 5 + turn}
-    text = HOSTILE if hostile else "app.py:11:    def dispatch_all(self, request):\n" * (3 + turn)
+    endless = "z" * 5_000_000 if number == 1 else ""
+    text = (
+        HOSTILE + endless
+        if hostile
+        else "app.py:11:    def dispatch_all(self, request):\n" * (3 + turn)
+    )
     call_id = f"c{number}"
     size = 1_000 + 700 * draw(cell, f"size {number}", 5) + (900 if is_server else 0)
     parts = {"prompts": 400, "schemas": 300 * is_server, "results": size, "replies": 200}

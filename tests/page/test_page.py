@@ -5,37 +5,69 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import pytest
 
+from runner.cli.verbs import demo
+from runner.records.transcript_files import iter_transcript
+from runner.report.cell_text import cell_text
 from runner.report.html import PAGE_BYTES
+from runner.report.records import Report
+from runner.report.repeat import how_to_repeat
+from runner.report.view import view_of
+from tests.importers.test_runs import Here, good, shell, template
 from tests.page import browser
 from tests.page.browser import Browser
-from tests.page.made import REPOSITORIES, MadeRun, Maker
+from tests.page.made import REPOSITORIES, MadeRun, Maker, exact, plain
+from tests.report.loaded import GATE
 
-AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
+__all__ = ["template"]
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
 SERIOUS = ("serious", "critical")
-RUNS = ("three", "hostile", "broken")
+SERVERS = ("codegraph", "cclsp", "code-index-mcp")
+PAGES = ("three", "grid", "broken", "demo", "exact", "import", "hostile")
+"""Of which there are pages. `grid`: three servers, six scenarios, three trials."""
+
+
+def axe() -> str:
+    """axe-core, which the browser is given; empty where its wheel is not (locks/page.txt)."""
+    with suppress(PackageNotFoundError):
+        for file in files("axe-playwright-python") or ():
+            if file.name == "axe.min.js":
+                return file.read_text("utf-8")
+    return ""
+
+
 needs_chromium = pytest.mark.skipif(
-    browser.found() is None, reason="no Chromium here: `just test-page` installs one"
+    browser.found() is None, reason="no Chromium here: `./justw test-page` installs one as root"
 )
 needs_axe = pytest.mark.skipif(
-    not AXE.is_file(), reason="axe-core is not here: `just test-page` installs it"
+    not axe(), reason="axe-core is not here: `./justw test-page` installs it"
 )
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, MadeRun]]:
     maker = Maker(tmp_path_factory.mktemp("pages"))
+    few = plain(REPOSITORIES[:2])
+    keys = GATE.model_copy(update={"judge": "exact", "rho": None, "low": None, "high": None})
     found = {
-        "three": maker.run("three", ["codegraph", "cclsp"], REPOSITORIES, 2),
-        "hostile": maker.run("hostile", ["codegraph"], ["alpha"], hostile=True),
-        "broken": maker.run("broken", ["codegraph"], ["alpha", "bravo"], broken=1, gate=None),
+        "three": maker.run("three", SERVERS[:2], plain(REPOSITORIES), 2),
+        "grid": maker.run("grid", SERVERS, plain(REPOSITORIES[:6]), 3),
+        "broken": maker.run("broken", SERVERS[:1], few, 2, broken=2, gate=None),
+        # As `fairtrial demo` asks it: its own needs minutes, an engine and registries.
+        "demo": maker.run("demo", demo.SERVERS[1:], plain(demo.SCENARIOS), model="offline"),
+        "exact": maker.run("exact", SERVERS[:1], exact(maker.commit), gate=keys),
+        "hostile": maker.run("hostile", SERVERS[:1], plain(["alpha"]), hostile=True),
     }
     for one in found.values():
         one.write()
@@ -44,15 +76,33 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, MadeRun
 
 
 @pytest.fixture(scope="module")
+def pages(
+    made: dict[str, MadeRun], template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Each page's file; the import's is of the command itself."""
+    root = tmp_path_factory.mktemp("imported") / "here"
+    shutil.copytree(template, root, ignore=shutil.ignore_patterns("upstream"))
+    here = Here(root=root)
+    assert here.bring(f"shell={shell(here)}", f"good={good(here)}") == 0
+    return {name: one.folder / "report.html" for name, one in made.items()} | {
+        "import": here.store.folder / "report.html"
+    }
+
+
+@pytest.fixture(scope="module")
 def page() -> Iterator[Browser]:
     with browser.opened() as opened:
         yield opened
 
 
-def shown(page: Browser, run: MadeRun, anchor: str = "", **looks: Any) -> Browser:
+def shown(page: Browser, run: MadeRun | Path, anchor: str = "", **looks: Any) -> Browser:
     page.looks(**looks)
-    page.open(run.folder / "report.html", anchor)
+    page.open(run if isinstance(run, Path) else run.folder / "report.html", anchor)
     return page
+
+
+def all_open(page: Browser) -> None:
+    page.asked("document.querySelectorAll('details').forEach(it => { it.open = true; })")
 
 
 def text_of(run: MadeRun) -> str:
@@ -72,6 +122,43 @@ def test_the_verdict_stands_first_with_its_interval_and_its_price(
         first,
     )
     assert "Nobody is ranked" in re.findall(r"<h1>(.*?)</h1>", text_of(made["broken"]))[0]
+    assert "8 cells planned, 6 measured, 2 broken" in text_of(made["broken"])
+
+
+def test_what_is_screened_or_imported_stands_once_above_all_figures_and_in_each_drawing(
+    pages: dict[str, Path],
+) -> None:
+    for path in pages.values():
+        text = path.read_text("utf-8")
+        report = Report.model_validate_json(path.with_name("report.json").read_text("utf-8"))
+        body = text.partition("</title>")[2]
+        head, main = body.partition("<main")[::2]
+        for mark in report.marks:
+            assert head.count(mark) == 1, (path, mark)
+        assert not re.search(r"<h[123][^>]*>[^<]*(SCREENING|UNGATED|IMPORTED)", main)
+        for drawing in re.findall(r'<svg class="drawing.*?</svg>', main, re.DOTALL):
+            assert " · ".join(report.marks) in drawing
+
+
+def test_the_strip_says_all_that_a_figure_stands_on(made: dict[str, MadeRun]) -> None:
+    text, repeat = text_of(made["three"]), made["three"].report.repeat
+    strip = text.partition('<dl class="facts strip">')[2].partition("</dl>")[0]
+    held = {repeat.plan_digest, repeat.evidence_digest, *repeat.versions["base_image"]}
+    held |= {it["commit"] for it in repeat.scenarios.values()}
+    held |= {*repeat.versions["model"], GATE.lock, "<dd>7</dd>", "fairtrial attest three"}
+    assert all(one in strip for one in held)
+    assert repeat.command in text
+
+
+def test_another_result_is_another_evidence(made: dict[str, MadeRun]) -> None:
+    run = made["broken"].run
+    before = how_to_repeat(run, view_of(run), {}, {}).evidence_digest
+    last = run.cells[-1]
+    assert last.result is not None
+    other = replace(last, result=last.result.model_copy(update={"transcript": "f" * 64}))
+    for cells in ((*run.cells[:-1], other), run.cells[:-1]):
+        changed = replace(run, cells=cells)
+        assert how_to_repeat(changed, view_of(changed), {}, {}).evidence_digest != before
 
 
 def test_no_bar_stands_without_its_interval(made: dict[str, MadeRun]) -> None:
@@ -98,12 +185,19 @@ def test_the_same_run_gives_the_same_page(made: dict[str, MadeRun]) -> None:
     assert made["three"].write().read_text("utf-8") == before
 
 
-def test_sixty_cells_are_one_file_and_more_lie_beside_it(
+def test_seventy_two_cells_are_one_file_of_less_than_five_megabytes(
+    made: dict[str, MadeRun],
+) -> None:
+    run = made["grid"]
+    assert len(run.run.cells) == 72 and PAGE_BYTES == 5_000_000
+    assert len(text_of(run).encode()) < PAGE_BYTES
+    assert not (run.folder / "pages").exists()
+
+
+def test_cells_of_a_larger_run_lie_beside_its_page(
     made: dict[str, MadeRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = made["three"]
-    each = len(text_of(run).encode()) / len(run.run.cells)
-    assert each * 60 < PAGE_BYTES
     monkeypatch.setattr("runner.report.html.PAGE_BYTES", 400_000)
     page = run.write()
     beside = sorted((run.folder / "pages").glob("*.html"))
@@ -116,18 +210,43 @@ def test_sixty_cells_are_one_file_and_more_lie_beside_it(
     assert not list((run.folder / "pages").glob("*.html"))
 
 
+def test_hostile_texts_steer_no_terminal(made: dict[str, MadeRun]) -> None:
+    for cell in made["hostile"].run.cells:
+        assert cell.counted is not None
+        told = cell_text(cell, tuple(iter_transcript(cell.counted.transcript)))
+        assert not [char for char in told if char != "\n" and category(char) in ("Cc", "Cf")]
+        assert re.search(r"5,\d{3},\d{3} characters", told) and len(told) < 300_000
+
+
 # --- in the browser -------------------------------------------------------------------------
 
 
 @needs_chromium
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", PAGES)
 def test_it_asks_for_nothing_and_its_policy_refuses_nothing_of_its_own(
-    made: dict[str, MadeRun], page: Browser, name: str
+    pages: dict[str, Path], page: Browser, name: str
 ) -> None:
-    shown(page, made[name])
+    shown(page, pages[name])
+    all_open(page)
     page.asked("new Promise(done => setTimeout(done, 200))")
-    assert page.requests == [(made[name].folder / "report.html").as_uri()]
+    assert page.requests == [pages[name].as_uri()]
     assert page.refused == []
+
+
+@needs_chromium
+def test_the_first_words_of_seventy_two_cells_stand_within_a_second(
+    made: dict[str, MadeRun], page: Browser
+) -> None:
+    first = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 1e9"
+    took_ms = []
+    # The best of some: others may use this machine.
+    for _ in range(8):
+        shown(page, made["grid"])
+        page.asked("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+        took_ms.append(page.asked(first))
+        if took_ms[-1] <= 1000:
+            break
+    assert min(took_ms) <= 1000, took_ms
 
 
 @needs_chromium
@@ -157,25 +276,95 @@ def test_hostile_texts_harm_nothing(made: dict[str, MadeRun], page: Browser) -> 
 
 
 @needs_chromium
+@pytest.mark.parametrize("name", ["broken", "demo", "exact", "import", "hostile"])
+def test_every_citation_of_a_run_opens_its_lines(
+    pages: dict[str, Path], page: Browser, name: str
+) -> None:
+    shown(page, pages[name])
+    seen = page.asked(
+        "(async () => { const seen = [];"
+        "for (const link of document.querySelectorAll('.answer a.cite')) {"
+        "  document.querySelectorAll('details').forEach(it => { it.open = false; });"
+        "  await new Promise(done => { addEventListener('hashchange', done, {once: true});"
+        "    location.hash = ''; location.hash = link.hash; });"
+        "  const lines = document.querySelector(':target pre mark, :target .empty');"
+        "  seen.push([link.hash, lines?.checkVisibility() ?? false]);"
+        "} return seen; })()"
+    )
+    assert seen and all(is_seen for _, is_seen in seen), seen
+
+
+@needs_chromium
 @pytest.mark.parametrize("scripts", [True, False])
-def test_every_citation_opens_its_lines_without_a_script_too(
+def test_a_shared_link_to_a_cell_or_citation_opens_it_without_a_script_too(
     made: dict[str, MadeRun], page: Browser, scripts: bool
 ) -> None:
     run = made["three"]
     page.scripts(on=scripts)
     try:
-        targets = re.findall(r'href="(#cell-[0-9a-f]+-cite-\d+)"', text_of(run))
-        assert len(targets) > 100
-        for target in list(dict.fromkeys(targets))[::25]:
-            shown(page, run, target)
-            seen = page.asked(
-                f"(() => {{ const it = document.querySelector('{target}');"
-                "return [it.getClientRects().length, it.textContent]; })()"
-            )
-            assert seen[0] == 1, target
-            assert "app.py" in seen[1] or "No such lines" in seen[1]
+        for cell in run.run.cells[::16]:
+            anchor = f"#cell-{cell.cell.id[:16]}"
+            for target, opened in ((anchor, ".answer"), (f"{anchor}-cite-1", "pre, .empty")):
+                shown(page, run, target)
+                inside = f"document.querySelector('{target}').querySelector('{opened}')"
+                assert page.asked(f"{inside}.checkVisibility()"), target
     finally:
         page.scripts(on=True)
+
+
+@needs_chromium
+def test_a_script_adds_buttons_and_a_filter_and_holds_no_word(
+    made: dict[str, MadeRun], page: Browser
+) -> None:
+    words = (
+        "(() => { const it = document.body.cloneNode(true);"
+        "it.querySelectorAll('button, .filter, script').forEach(one => one.remove());"
+        "return it.textContent.replace(/\\s+/g, ' '); })()"
+    )
+    shown(page, made["broken"])
+    with_script = page.asked(words)
+    page.scripts(on=False)
+    try:
+        shown(page, made["broken"])
+        assert page.asked("document.querySelectorAll('button').length") == 0
+        assert page.asked(words) == with_script
+        page.click(".block > summary")
+        page.click(".block .cell > summary")
+        assert page.asked("document.querySelector('.answer').checkVisibility()")
+    finally:
+        page.scripts(on=True)
+
+
+@needs_chromium
+def test_cells_beside_a_page_open_from_its_figures_and_from_links_that_were_shared(
+    made: dict[str, MadeRun], page: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made["three"]
+    monkeypatch.setattr("runner.report.html.PAGE_BYTES", 400_000)
+    run.write()
+    try:
+        shown(page, run)
+        page.click(".heat td a")
+        page.loaded()
+        assert "/pages/block-" in page.asked("location.pathname")
+        cell = page.asked("location.hash")
+        page.click(f"{cell} .answer a.cite")
+        lines = page.asked("location.hash")
+        assert lines.startswith(f"{cell}-cite-")
+        shown(page, run, lines)
+        page.loaded()
+        assert "/pages/block-" in page.asked("location.pathname")
+        assert page.asked(f"document.querySelector('{lines} pre').checkVisibility()")
+        shown(page, run)
+        page.press("/")
+        for letter in "golf":
+            page.press(letter)
+        seen = "[...document.querySelectorAll('.block')].filter(it => !it.hidden)"
+        assert page.asked(f"{seen}.map(it => it.querySelectorAll('a').length)") == [4, 4]
+        assert page.refused == []
+    finally:
+        monkeypatch.undo()
+        run.write()
 
 
 @needs_chromium
@@ -209,7 +398,7 @@ def test_from_the_verdict_to_a_line_of_source_it_is_two_clicks(
     page.click(f"{cell} .answer a.cite")
     line = page.asked("location.hash")
     assert line.startswith(f"{cell}-cite-")
-    assert page.asked(f"document.querySelector('{line} mark').getClientRects().length") == 1
+    assert page.asked(f"document.querySelector('{line} mark').checkVisibility()")
 
 
 @needs_chromium
@@ -238,6 +427,68 @@ def test_keys_alone_reach_blocks_the_filter_and_an_answer(
 
 
 @needs_chromium
+def test_tab_alone_reaches_all_that_can_be_clicked_on_and_enter_opens_lines(
+    made: dict[str, MadeRun], page: Browser
+) -> None:
+    shown(page, made["broken"])
+    page.press("j")
+    page.press("Enter")
+    clicked = (
+        "[...document.querySelectorAll('a, summary, button, input')]"
+        ".filter(it => it.checkVisibility())"
+    )
+    page.asked(f"window.missing = new Set({clicked})")
+    for _ in range(page.asked("window.missing.size + document.querySelectorAll('pre').length")):
+        page.press("Tab")
+        page.asked("window.missing.delete(document.activeElement) && 1")
+        if not page.asked("window.missing.size"):
+            break
+    assert page.asked("[...window.missing].map(it => it.outerHTML.slice(0, 90))") == []
+    cell = page.asked("document.querySelector('.cell > summary').focus() ?? 1")
+    page.press("Enter")
+    for _ in range(30):
+        page.press("Tab")
+        if page.asked("document.activeElement.matches('a.cite')"):
+            break
+    page.press("Enter")
+    assert cell and "-cite-" in page.asked("location.hash")
+    assert page.asked("document.querySelector(':target pre').checkVisibility()")
+
+
+@needs_chromium
+def test_a_call_in_the_timeline_opens_what_it_asked_and_got_and_says_the_whole_size(
+    made: dict[str, MadeRun], page: Browser
+) -> None:
+    shown(page, made["hostile"])
+    page.press("j")
+    page.press("Enter")
+    page.click("svg.drawing a rect.span")
+    assert "-call-1" in page.asked("location.hash")
+    told = page.asked("document.querySelector(':target').innerText")
+    assert re.search(r"Result, 5,0\d\d,\d\d\d characters in all", told)
+    assert len(told) < 10_000
+    shown(page, made["three"])
+    failed = [one for cell in made["three"].data.blocks[0].cells for one in cell.calls]
+    errors = sum(bool(one.result and one.result.is_error) for one in failed)
+    crosses = "document.querySelector('.block').querySelectorAll('svg .cross').length"
+    assert page.asked(crosses) == errors
+
+
+@needs_chromium
+def test_what_a_judge_quoted_is_marked_in_the_answer_and_leads_to_its_fact(
+    made: dict[str, MadeRun], page: Browser
+) -> None:
+    shown(page, made["three"])
+    page.click(".heat td a")
+    cell = page.asked("location.hash")
+    quoted = page.asked(f"document.querySelector('{cell} .quote').textContent")
+    page.click(f"{cell} .answer a.ref")
+    fact = page.asked("document.querySelector(':target').innerText")
+    assert page.asked("location.hash").startswith(f"{cell}-fact-")
+    assert quoted[:20] in fact and fact.startswith(("stated", "partial", "contradicted"))
+
+
+@needs_chromium
 def test_the_first_differing_call_is_marked_and_the_same_ones_can_be_hidden(
     made: dict[str, MadeRun], page: Browser
 ) -> None:
@@ -246,10 +497,10 @@ def test_the_first_differing_call_is_marked_and_the_same_ones_can_be_hidden(
     is_of_calls = "it => it.rows[0].cells[0].textContent === 'step'"
     tables = f"[...document.querySelectorAll('.beside table')].filter({is_of_calls})"
     assert page.asked(f"{tables}.every(it => it.querySelectorAll('tr.first').length === 1)")
-    same = f"{tables}[0].querySelector('tr.same').getClientRects().length"
-    assert page.asked(same) == 1
+    same = f"{tables}[0].querySelector('tr.same').checkVisibility()"
+    assert page.asked(same)
     page.asked(f"{tables}[0].closest('.beside').querySelector('.only').click()")
-    assert page.asked(same) == 0
+    assert not page.asked(same)
 
 
 @needs_chromium
@@ -275,13 +526,20 @@ def test_tables_and_drawings_are_saved_as_csv_and_svg(
 @needs_chromium
 @needs_axe
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", RUNS)
+# `grid` and `demo` hold no part that these do not.
+@pytest.mark.parametrize("name", ["three", "exact", "broken", "import", "hostile"])
 def test_axe_finds_nothing_serious(
-    made: dict[str, MadeRun], page: Browser, name: str, dark: bool
+    pages: dict[str, Path], page: Browser, name: str, dark: bool
 ) -> None:
-    shown(page, made[name], dark=dark)
-    page.asked("document.querySelectorAll('details').forEach(it => { it.open = true; })")
-    page.asked(AXE.read_text("utf-8") + "; 1")
+    shown(page, pages[name], dark=dark)
+    # Of many blocks and scenarios one is like the other, and axe looks at every part.
+    page.asked("[...document.querySelectorAll('.block')].slice(1).forEach(it => it.remove())")
+    page.asked(
+        "document.querySelectorAll('#scenarios ~ h3 ~ h3, #scenarios ~ h3 ~ h3 ~ *')"
+        ".forEach(it => it.remove())"
+    )
+    all_open(page)
+    page.asked(axe() + "; 1")
     found = page.asked(
         "axe.run(document, {resultTypes: ['violations']}).then(it => it.violations.map("
         "one => [one.impact, one.id, one.nodes.length, one.nodes[0].html.slice(0, 200),"
@@ -291,32 +549,37 @@ def test_axe_finds_nothing_serious(
 
 
 @needs_chromium
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", PAGES)
 def test_a_phone_shows_it_without_scrolling_sideways(
-    made: dict[str, MadeRun], page: Browser, name: str
+    pages: dict[str, Path], page: Browser, name: str
 ) -> None:
-    shown(page, made[name], width=360, height=740)
-    page.asked("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+    shown(page, pages[name], width=360, height=740)
+    all_open(page)
     assert page.asked("document.documentElement.scrollWidth") <= 360
 
 
 @needs_chromium
-def test_paper_has_the_verdict_and_all_around_it_on_its_first_sheet(
-    made: dict[str, MadeRun], page: Browser
+@pytest.mark.parametrize("name", PAGES)
+def test_on_paper_the_verdict_ends_on_the_first_sheet_and_its_drawings_by_the_fourth(
+    pages: dict[str, Path], page: Browser, name: str
 ) -> None:
-    shown(page, made["three"])
-    page.do("Emulation.setEmulatedMedia", media="print")
-    page.looks(width=794, height=1123)
-    try:
-        assert page.asked("document.querySelector('#differences').getBoundingClientRect().y") < 1123
-        assert page.printed().startswith(b"%PDF-")
-    finally:
-        page.do("Emulation.setEmulatedMedia", media="")
+    shown(page, pages[name])
+    whole = sheets(page.printed())
+    # Of a page that ends there: what it takes up to there.
+    page.asked("document.querySelectorAll('#answers, #answers ~ *').forEach(it => it.remove())")
+    assert sheets(page.printed()) <= 4 < whole
+    page.asked("document.querySelector('main').remove()")
+    assert page.asked("document.querySelector('h1').textContent.length") > 20
+    assert sheets(page.printed()) == 1
+
+
+def sheets(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
 @needs_chromium
 def test_pictures_for_the_pages_of_the_docs(
-    made: dict[str, MadeRun], page: Browser, tmp_path: Path
+    made: dict[str, MadeRun], pages: dict[str, Path], page: Browser, tmp_path: Path
 ) -> None:
     """They are made anew where FAIRTRIAL_PICTURES says so; else only that they can be."""
     folder = PICTURES if os.environ.get("FAIRTRIAL_PICTURES") else tmp_path
@@ -328,9 +591,12 @@ def test_pictures_for_the_pages_of_the_docs(
     }
     for name, look in looks.items():
         shown(page, made["three"], **look).picture(folder / f"{name}.webp")
+    for name in ("demo", "broken", "import", "exact", "grid"):
+        look = {"width": 900, "height": 1100}
+        shown(page, pages[name], **look).picture(folder / f"page-{name}.webp", quality=40)
     cell = made["three"].run.cells[1].cell.id[:16]
     shown(page, made["three"], f"#cell-{cell}-cite-2", width=1000, height=900)
     page.asked(f"document.querySelector('#cell-{cell}').scrollIntoView()")
     page.picture(folder / "report-answer.webp")
-    sizes = [it.stat().st_size for it in folder.glob("report-*.webp")]
-    assert len(sizes) == 4 and sum(sizes) < 300_000, json.dumps(sizes)
+    sizes = {it.name: it.stat().st_size for it in folder.glob("*.webp")}
+    assert len(sizes) == 9 and sum(sizes.values()) < 400_000, json.dumps(sizes)

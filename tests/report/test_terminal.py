@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +16,7 @@ from rich.cells import cell_len
 
 from runner.records import Imported, Since
 from runner.records.run_store import LoadedCell, LoadedRun
-from runner.report import tables, terminal, terminal_first
+from runner.report import html, tables, terminal, terminal_first
 from runner.report.build_report import build_report
 from runner.report.grid import Table, number, table, words
 from runner.report.records import Report
@@ -233,6 +235,14 @@ def test_a_crowded_run_keeps_its_marks_its_answer_and_what_to_do_next() -> None:
     assert lines[-1] == f"page  {PAGE}"
 
 
+@pytest.mark.parametrize("made", [small_run(), two_cells(), loaded(arms_of(["a", "b"]))])
+def test_the_terminal_and_the_page_begin_with_the_same_sentence(made: LoadedRun) -> None:
+    report = report_of(made)
+    told = " ".join(first(report).split())
+    (headline,) = re.findall(r"<h1>(.*?)</h1>", html.render(report))
+    assert " ".join(unescape(headline).split()) in told
+
+
 def test_every_mark_of_honesty_is_on_the_first_screen() -> None:
     ungated = first(report_of(two_cells(), None))
     assert ungated.startswith("UNGATED · SCREENING · flask-run\n")
@@ -264,7 +274,7 @@ def test_a_screen_without_an_answer_says_why_there_is_none() -> None:
     assert "No answer: no server was run beside the shell." in alone
     assert "\n1 cell planned, 1 measured, 0 broken: alpha, by claude-sonnet-4\n" in alone
     few = first(report_of(loaded(arms_of(["codegraph"], 2))))
-    assert "too few to tell (2 of 6 repositories, or 2 of 12" in few
+    assert "Too few to tell (2 of 6 repositories, or 2 of 12" in few
     offline = first(report_of(two_cells()))
     assert "codegraph: not compared: no trial has a score in both arms (no judge" in offline
 

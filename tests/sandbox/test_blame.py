@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -301,19 +302,26 @@ def test_an_agent_that_leaves_a_killer_behind_has_no_shell_and_keeps_its_cell(
     assert asyncio.run(main()) <= {*LOST, "on\n"}
 
 
+@pytest.mark.parametrize("stops", ["pkill -STOP -x python3", "kill -STOP -1"])
 def test_an_agent_that_stops_every_shell_has_none_and_keeps_its_cell(
-    engine: Engine, base_image: str, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, base_image: str, monkeypatch: pytest.MonkeyPatch, stops: str
 ) -> None:
     # As on a busy machine: the shell that is begun anew is there, and says nothing in time.
     monkeypatch.setattr("runner.sandbox.shell.HOST_GRACE_SEC", 2.0)
-    stop = "sleep 1; while :; do pkill -STOP -x python3; done"
+    stop = f"sleep 1; while :; do {stops}; done"
     command = f"setsid bash -c '{stop}' >/dev/null 2>&1 & sleep 600"
 
-    async def main() -> str:
-        async with cell(engine, base_image) as container:
-            return (await run(container, command, timeout_sec=4)).output
+    async def main() -> tuple[set[str], str]:
+        async with cell_with_server(engine, base_image) as (container, session, _):
+            outputs = {(await run(container, it, timeout_sec=4)).output for it in (command, "true")}
+            return outputs, await call(session, "echo")
 
-    assert asyncio.run(main()) == NO_SHELL
+    begun = time.monotonic()
+    outputs, said = asyncio.run(main())
+    assert outputs == {NO_SHELL}
+    assert said == "here", "the server is another user's, and goes on"
+    # An engine that waits for a stopped process keeps the container until its deadline.
+    assert time.monotonic() - begun < PATIENCE_SEC / 2
 
 
 def test_an_agent_gets_its_shell_back_from_a_fork_bomb(engine: Engine, base_image: str) -> None:
@@ -339,6 +347,8 @@ def test_every_way_to_end_a_shell_is_told_from_an_engine_that_fails(
         lambda container: run(container, "kill -9 $PPID"),
         lambda container: run(container, "kill -9 -1"),
         lambda container: run(container, "kill -STOP $PPID", 1),
+        lambda container: run(container, "kill -STOP -1", 1),
+        lambda container: run(container, "setsid bash -c 'kill -STOP -1' & sleep 9", 1),
     ]
 
     async def main() -> list[str]:
@@ -347,4 +357,4 @@ def test_every_way_to_end_a_shell_is_told_from_an_engine_that_fails(
                 await end(container)
             return [(await run(container, "echo on")).output, str(container.shell_restarts)]
 
-    assert asyncio.run(main()) == ["on\n", "3"]
+    assert asyncio.run(main()) == ["on\n", "5"]

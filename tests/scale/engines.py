@@ -20,6 +20,7 @@ from pathlib import Path
 
 import docker
 
+from runner.records import Cell
 from runner.records.run_store import RunStore
 from runner.sandbox.engine import LABEL, connect
 from tests.conftest import ROOT
@@ -31,6 +32,8 @@ NETWORK = "198.51.100"
 READY_SEC = 60
 WORKERS_SEC = 1200
 SERVER = "mcp-ripgrep"
+SECONDS = frozenset({"wall_sec", "waited_sec", "backoff_sec", "queued_sec"})
+"""Of an event."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,7 @@ class OnTwo:
     arms: int
     """Of each engine, together: two with two arms are four."""
     alike: int
-    """Cells that answered as on one machine, line for line in any order."""
+    """Cells whose transcript is the one of one machine."""
 
 
 def two_engines(folder: Path, questions: int = 12) -> OnTwo:
@@ -96,26 +99,34 @@ def run(folder: Path, store: RunStore, questions: int, *how: str) -> None:
         )
 
 
-def answers_of(store: RunStore) -> dict[str, tuple[object, ...]]:
-    """Cell id -> how it ended, and the lines of its answer, which the score follows from."""
+def told_in(store: RunStore) -> dict[str, tuple[object, ...]]:
+    """Cell id -> how it ended, and all of its transcript that is to be the same anywhere."""
     return {
-        item.cell.id: (item.counted.result.outcome, *said_in(item.counted.transcript))
+        item.cell.id: (item.counted.result.outcome, *events_of(item.cell, item.counted.transcript))
         for item in store.load().cells
         if item.counted is not None
     }
 
 
-def said_in(transcript: Path) -> Iterator[object]:
+def events_of(cell: Cell, transcript: Path) -> Iterator[object]:
+    """Every event, without its seconds.
+
+    mcp-ripgrep lets `rg` search files side by side, and gives what it finds in whatever order: on
+    one engine, too, a cell that is run again has other lines first. So in its arm texts are held
+    against each other as sorted lines; the shell's arm is the same to the letter.
+    """
     for event in map(json.loads, transcript.read_text().splitlines()):
-        if event["type"] == "prose":
-            yield sorted(event["text"].splitlines())
+        told = {key: value for key, value in event.items() if key not in SECONDS}
+        if cell.server == SERVER and "text" in told:
+            told |= {"text": sorted(told["text"].splitlines()), "digest": ""}
+        yield told
 
 
 def found_in(store: RunStore, alone: RunStore, urls: Sequence[str]) -> OnTwo:
     results = [item.result for item in store.load().cells if item.result is not None]
     placed = [result.block for result in results if result.block is not None]
     arms = {(it.cell.server, it.block.machine) for it in results if it.block is not None}
-    expected = answers_of(alone)
+    expected = told_in(alone)
     engines = [connect(url) for url in urls]
     left = sum(len(it.containers.list(all=True, filters={"label": LABEL})) for it in engines)
     for it in engines:
@@ -127,7 +138,7 @@ def found_in(store: RunStore, alone: RunStore, urls: Sequence[str]) -> OnTwo:
         hosts=", ".join(sorted({f"{it.host.engine} on {it.machine}" for it in placed if it.host})),
         left=left,
         arms=len(arms),
-        alike=sum(said == expected.get(cell_id) for cell_id, said in answers_of(store).items()),
+        alike=sum(said == expected.get(cell_id) for cell_id, said in told_in(store).items()),
     )
 
 

@@ -27,6 +27,7 @@ class Told:
     notes: list[str] = field(default_factory=list)
     ended: list[CellResult] = field(default_factory=list)
     started: list[Cell] = field(default_factory=list)
+    tokens: int = 0
     usd: float = 0.0
     on_start: Callable[[Cell], None] = lambda _: None
 
@@ -44,7 +45,8 @@ class Told:
         self.started.append(cell)
         self.on_start(cell)
 
-    def _spent(self, _: int, usd: float) -> None:
+    def _spent(self, tokens: int, usd: float) -> None:
+        self.tokens += tokens
         self.usd += usd
 
 

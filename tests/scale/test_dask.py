@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.scale.farm import Farm
 from tests.scale.telling import LEASE_SEC, Told, begun_after, execute, measured
 from tests.scale.tiny import (
     DEADLY,
+    TURN_TOKENS,
     Ground,
     Tiny,
     read_ledger,
@@ -86,16 +88,32 @@ def test_a_block_that_takes_two_workers_down_is_broken_and_not_tried_a_third_tim
     assert sum(len(attempt.turns) for attempt in by_id[deadly].lost) == 2, "their turns are counted"
 
 
-def test_one_purse_holds_across_workers(farm: Farm, tmp_path: Path) -> None:
-    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
-    store, prepared = tiny_run(tmp_path / "run", tiny_cells(20), ground, cap_usd=0.2)
+@pytest.mark.parametrize(
+    ("cap", "higher", "option"),
+    [
+        ({"cap_usd": 0.2}, {"cap_usd": 1.0}, "--max-dollars"),
+        ({"cap_tokens": 20 * TURN_TOKENS}, {"cap_tokens": 100 * TURN_TOKENS}, "--max-tokens"),
+    ],
+)
+def test_one_purse_holds_across_workers(
+    farm: Farm, tmp_path: Path, cap: dict[str, Any], higher: dict[str, Any], option: str
+) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05, turns=1)
+    store, prepared = tiny_run(tmp_path / "run", tiny_cells(20), ground, **cap)
     told = Told()
-    with pytest.raises(SpendingCap):
+    with pytest.raises(SpendingCap) as reached:
         execute(farm, store, prepared, told)
-    paid = read_ledger(ground.ledger).turns
-    assert 15 <= paid <= 20, "a turn costs a cent"
+    assert option in reached.value.hint
+    paid = read_ledger(ground.ledger, turns=1).turns
+    assert 15 <= paid <= 20, "a turn takes a cent, and as many tokens"
     assert told.usd == pytest.approx(paid / 100)
-    dearer = tiny_run(tmp_path / "run", tiny_cells(20), ground, cap_usd=1.0)[1]
+    assert told.tokens == paid * TURN_TOKENS
+    # What was spent before the command was said again counts.
+    more = {name: amount + amount / 4 for name, amount in cap.items()}
+    with pytest.raises(SpendingCap):
+        execute(farm, store, tiny_run(tmp_path / "run", tiny_cells(20), ground, **more)[1], Told())
+    assert paid < read_ledger(ground.ledger, turns=1).turns <= 25
+    dearer = tiny_run(tmp_path / "run", tiny_cells(20), ground, **higher)[1]
     execute(farm, store, dearer, told)
     assert measured(store) == 40
 

@@ -11,7 +11,7 @@ from runner.records.run_store import RunStore
 from runner.runs.executors import open_executor
 from runner.runs.executors.asked import Asked
 from runner.runs.executors.dask_executor import DaskExecutor
-from tests.scale.engines import answers_of, run, store_of
+from tests.scale.engines import run, store_of, told_in
 from tests.scale.telling import LEASE_SEC, Told, execute_by, measured
 from tests.scale.tiny import DEADLY, Ground, Tiny, read_ledger, tiny_cells, tiny_run
 
@@ -53,13 +53,15 @@ def test_a_block_that_takes_its_workers_down_costs_no_other(tmp_path: Path) -> N
     assert all(item.measured for item in by_id.values())
 
 
-def test_real_cells_answer_as_without_a_cluster(base_image: str, tmp_path: Path) -> None:
+def test_real_cells_are_those_without_a_cluster_to_the_letter(
+    base_image: str, tmp_path: Path
+) -> None:
     assert base_image
     with store_of(tmp_path, "dask") as there, store_of(tmp_path, "one") as here:
         run(tmp_path, there, 2, "--server", "shell", "--executor", "dask", "--jobs", "2")
         run(tmp_path, here, 2, "--server", "shell")
         assert measured(there) == len(there.plan().cells) > 0, (tmp_path / "run.log").read_text()
-        assert answers_of(there) == answers_of(here)
+        assert told_in(there) == told_in(here)
         assert placed_by_workers(there) == 1
 
 

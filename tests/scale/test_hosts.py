@@ -105,6 +105,22 @@ def test_a_worker_on_another_engine_makes_what_the_locks_say(
     assert why_not(found, WANTED, code_here()) == ""
 
 
+def test_a_run_whose_workers_all_refuse_ends_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.runs.executors.dask_executor.GONE_SEC", 2.0)
+    store, planned = tiny_run(tmp_path / "run", tiny_cells(2), Ground(ledger=tmp_path / "ledger"))
+    with Farm(tmp_path, workers=0) as farm:
+        farm.add_worker({"DOCKER_HOST": f"tcp://127.0.0.1:{free_port()}"})
+        farm.wait(PATIENCE_SEC)
+        told = Told()
+        with pytest.raises(FairtrialError, match="no worker takes a block") as refused:
+            execute(farm, store, replace(planned, has_containers=True), told)
+    assert "no Docker Engine answers" in refused.value.hint
+    assert measured(store) == 0
+    assert any("takes no block" in note for note in told.notes)
+
+
 @pytest.fixture
 def left_over(engine: docker.DockerClient, base_image: str) -> Iterator[dict[str, str]]:
     """Ids of a container of a process that is gone, and of one of a living."""

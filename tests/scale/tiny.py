@@ -134,7 +134,12 @@ def tiny_cells(blocks: int, servers: Sequence[str] = ("shell", "good")) -> list[
 
 
 def tiny_run(
-    folder: Path, cells: Sequence[Cell], ground: Ground, *, cap_usd: float | None = None
+    folder: Path,
+    cells: Sequence[Cell],
+    ground: Ground,
+    *,
+    cap_usd: float | None = None,
+    cap_tokens: int | None = None,
 ) -> tuple[RunStore, PreparedRun]:
     """A planned run, and what it stands on."""
     store = RunStore(folder)
@@ -151,7 +156,7 @@ def tiny_run(
         arms={},
         scenarios={},
         has_containers=False,
-        spending=Spending(prices=prices, run_usd=cap_usd),
+        spending=Spending(prices=prices, run_usd=cap_usd, run_tokens=cap_tokens),
         subject=ground,
     )
     return store, prepared

@@ -201,7 +201,7 @@ def _usd(asked: EstimateRequest, models: Sequence[ModelEstimate]) -> float | Non
     """Of the plan: likely, else at most. None if a price is missing, or a cap hides what it is."""
     amounts = [model.likely or model.at_most for model in models]
     known = [one.usd for one in amounts if one is not None and one.usd is not None]
-    if len(known) < len(models) or asked.spending.run_usd is not None:
+    if len(known) < len(models) or asked.spending.is_capped:
         return None
     return math.fsum(known)
 
@@ -251,6 +251,7 @@ def _is_of(cell: LoadedCell, model: str, agent: str) -> bool:
 def _ceiling(
     asked: EstimateRequest, model: str, price: Price | None, budgets: Sequence[Budget]
 ) -> Amounts:
+    tokens = sum(budget.tokens for budget in budgets)
     dollars = None
     if price is not None:
         dollars = sum(_ceiling_usd(asked.spending, price, budget) for budget in budgets)
@@ -260,7 +261,9 @@ def _ceiling(
         dollars = 0.0
     return Amounts(
         calls=sum(budget.actions for budget in budgets),
-        tokens=sum(budget.tokens for budget in budgets),
+        tokens=tokens
+        if asked.spending.run_tokens is None
+        else min(tokens, asked.spending.run_tokens),
         usd=dollars,
         hours=sum(budget.wall_sec for budget in budgets) / 3600 / asked.jobs,
     )

@@ -27,6 +27,10 @@ _ASIDE = re.compile(
 _OBSERVED = re.compile(
     r"^[*_]{0,2}(?:observation|tool (?:result|response|output))[*_]{0,2}\s?:.*$", re.I | re.M
 )
+_ANALYSIS = re.compile(
+    r"<\|channel\|>analysis<\|message\|>[^<]*+(?:<(?!\|(?:end|call|return|start|channel)\|>)[^<]*+)*+"
+)
+"""What gpt-oss thinks aloud, in the place of `<think>`."""
 _TOKEN = re.compile(r"<[|｜][^<>|｜\n]{1,40}[|｜]>")
 _DIALECT = re.compile(
     r"<(/?)(?:[|｜][A-Za-z]{1,16}[|｜]|[A-Za-z][\w-]{0,24}:|[a-z]{1,16}_)"
@@ -62,6 +66,7 @@ def without_asides(text: str) -> str:
     Tags of families of models are written as others write them, and quotes as JSON's.
     """
     text = _QUOTED.sub(lambda quote: json.dumps(quote[1], ensure_ascii=False), text)
+    text = _ANALYSIS.sub("", text)
     text = _ARGS.sub(" ", "".join(_outside(_DIALECT.sub(r"<\1", text))))
     return _TOKEN.sub("\n", _OBSERVED.sub("", text))
 

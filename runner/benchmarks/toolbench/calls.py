@@ -24,7 +24,7 @@ from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
 from runner.benchmarks.toolbench.call_markup import is_offered, marked_calls, without_asides
 from runner.benchmarks.toolbench.calls_in_prose import (
     ProseCall,
-    is_denied,
+    is_mentioned,
     written_calls,
 )
 from runner.benchmarks.toolbench.lenient_json import (
@@ -162,9 +162,9 @@ def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
     listed: list[ExtractedCall] = []
     list_end = 0
     for begin, end, value in _json_values(text, reader.remark):
-        if is_denied(text, begin):
-            continue
         calls = reader.calls(value, quiet=True)
+        if calls and is_mentioned(text, begin):
+            continue
         if calls and _is_list_of_calls(value):
             is_further = _is_further(text[list_end:begin], listed, calls)
             listed = [*listed, *calls] if is_further else calls

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
@@ -35,6 +36,21 @@ _DENIED = re.compile(
     re.I,
 )
 """Before a call that is mentioned and not made; behind a comma or "so", something else begins."""
+_WEIGHED = re.compile(
+    r"""
+    ^\W*(?:if|unless)\b                              # If you name a day, I will call …
+  | \b(?:could|might)\b                             # You could ask me for …
+  | \b(?:shall|should|may|can)\ I\b | \b(?:want|like)\ me\ to\b     # Shall I run …
+  | \b(?:thought|think|thinking)\ (?:of|about)\b | \bconsider(?:ed|ing)?\b
+  | \b(?:I|we|you)(?:['’]ve|\ have|\ had)?(?:\ (?:also|already|just))?\ (?:called|used|ran|tried)\b
+  | \b(?:things|something)\ like\b | \bfor\ (?:example|instance)\b | \be\.g\.
+    """,
+    re.I | re.X,
+)
+"""In a sentence up to a call that it offers, weighs, remembers or shows, and does not make."""
+_SENTENCE = re.compile(r"[.!?]\s|\n")
+MOST_BEFORE = 240
+"""Characters of a sentence in front of a call."""
 _NOT_PYTHON = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')|\b(?P<key>"""
     + "|".join(keyword.kwlist)
@@ -56,7 +72,9 @@ _LINE = re.compile(
     r"[ \t]{0,2}[:=][*_]{0,2}(?:[ \t]{1,8}(?P<value>.{1,2000}))?$"
 )
 _BETWEEN = frozenset({"parameters", "arguments", "input", "args", "params", "action_input"})
-_DEFINED = re.compile(r"(?:\bdef|\bfunction|\bfn|\bfunc|\bclass)[^\S\n]{1,4}$")
+_DEFINED = re.compile(
+    r"\b(?:def|function|fn|func|class)[^\S\n]{1,4}(?P<name>[A-Za-z_]\w{0,127}+)\s?\("
+)
 _ACTION = re.compile(
     r"""
     \b(?:action|tool|function)(?:[ _]?(?:name|call))?[ ]?\d{0,3}
@@ -117,9 +135,12 @@ def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[Pro
     )
 
 
-def is_denied(text: str, at: int) -> bool:
-    """ "I decided not to call …": the call that stands there is mentioned alone."""
-    return _DENIED.search(text[max(0, at - 80) : at]) is not None
+def is_mentioned(text: str, at: int) -> bool:
+    """ "I decided not to call …", "Shall I run …": what stands there is named, and not called."""
+    if _DENIED.search(text[max(0, at - 80) : at]):
+        return True
+    sentence = _SENTENCE.split(text[max(0, at - MOST_BEFORE) : at])[-1]
+    return _WEIGHED.search(sentence) is not None
 
 
 def _blocks(text: str, tools: Collection[str]) -> Iterator[ProseCall]:
@@ -183,23 +204,22 @@ def _action_input(seen: _ProseScan, action: re.Match[str], schemas: Mapping[str,
 
 def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
     end = tries = 0
+    # A script that makes a function of that name calls its own.
+    own = {made["name"] for made in islice(_DEFINED.finditer(seen.text), MOST_TRIES)}
     for written in _CALLED.finditer(seen.text):
         if written.start() < end or not is_offered(written["name"], tools):
             continue
+        if written["name"] in own:
+            continue
         tries += 1
         at = written.start()
-        if tries > MOST_TRIES or _is_defined(seen.text, at) or is_denied(seen.text, at):
+        if tries > MOST_TRIES or is_mentioned(seen.text, at):
             continue
         inside = seen.inside(written.end())
         if inside is None:
             continue
         end = written.end() + len(inside) + 2
         yield from _call(seen, written, inside, tools)
-
-
-def _is_defined(text: str, at: int) -> bool:
-    """`def search(query):` makes a function, and calls none."""
-    return _DEFINED.search(text[max(0, at - 16) : at]) is not None
 
 
 def _call(
@@ -265,4 +285,6 @@ def _arguments(call: ast.expr, remark: Remark, names: tuple[str, ...]) -> dict[s
     for word in call.keywords:
         if word.arg:
             found[word.arg.removeprefix(_RENAMED)] = ast.literal_eval(word.value)
+    if ... in found.values():
+        raise ValueError("`search(query=...)` is a sketch of a call")
     return found

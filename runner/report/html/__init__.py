@@ -9,28 +9,34 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from runner.report import tables
 from runner.report.grid import Bar, Table, clean
-from runner.report.html.block_section import block_anchor, block_section
+from runner.report.html.block_section import block_anchor, block_link, block_section, block_title
 from runner.report.html.drawings import budget, cell_anchor, forest, pareto
 from runner.report.page_data import PHASES, PageData
 from runner.report.plot import Plot
 from runner.report.records import Report
-from runner.report.verdict_sentence import verdicts
+from runner.report.verdict_sentence import extent, verdicts
 
 TEMPLATES = Path(__file__).parent
 NO_DATA = PageData()
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
-SECTIONS_BYTES = 0.8 * PAGE_BYTES
+SECTIONS_BYTES = 0.9 * PAGE_BYTES
 """The rest is for tables and plots."""
+
+
+class _Section(NamedTuple):
+    title: str
+    markup: Markup
 
 
 def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]:
@@ -38,44 +44,33 @@ def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]
 
     One block's evidence is in memory at a time, once it is clear that all would be too much.
     """
-    sections: dict[str, Markup] = {}
+    sections: dict[str, _Section] = {}
     where: dict[str, str] = {}
-    anchors: list[str] = []
+    links: list[Markup] = []
     size = 0
     for block in data.blocks:
-        anchor, section = block_anchor(block), block_section(block, report.marks)
-        anchors.append(anchor)
-        where |= {cell_anchor(cell.cell.id): anchor for cell in block.cells}
-        sections[anchor] = section
-        size += len(section.encode())
+        file = f"pages/{block_anchor(block)}.html"
+        sections[file] = _Section(block_title(block, report), block_section(block, report))
+        links.append(block_link(block, report, file))
+        where |= {cell_anchor(cell.cell.id): file for cell in block.cells}
+        size += len(sections[file].markup.encode())
         if size >= SECTIONS_BYTES:
             yield from _beside(report, sections)
             sections = {}
     if size < SECTIONS_BYTES:
-        page = _page(report, data, sections, {}, dict.fromkeys(where, ""))
+        inside = [section.markup for section in sections.values()]
+        page = _page(report, data, inside, [], dict.fromkeys(where, ""))
         if len(page.encode()) <= PAGE_BYTES:
             yield "report.html", page
             return
     yield from _beside(report, sections)
-    files = {anchor: _file_of(anchor) for anchor in anchors}
-    yield (
-        "report.html",
-        _page(report, data, {}, files, {cell: files[anchor] for cell, anchor in where.items()}),
-    )
+    yield "report.html", _page(report, data, [], links, where)
 
 
-def _file_of(anchor: str) -> str:
-    return f"pages/{anchor}.html"
-
-
-def _beside(report: Report, sections: Mapping[str, Markup]) -> Iterator[tuple[str, str]]:
-    for anchor, section in sections.items():
-        yield (
-            _file_of(anchor),
-            _template("block.html").render(
-                report=report, section=section, title=anchor, **_assets()
-            ),
-        )
+def _beside(report: Report, sections: Mapping[str, _Section]) -> Iterator[tuple[str, str]]:
+    template = _template("block.html")
+    for file, (title, markup) in sections.items():
+        yield file, template.render(report=report, section=markup, title=title, **_assets())
 
 
 def render(report: Report, data: PageData = NO_DATA) -> str:
@@ -86,19 +81,22 @@ def render(report: Report, data: PageData = NO_DATA) -> str:
 def _page(
     report: Report,
     data: PageData,
-    sections: Mapping[str, Markup],
-    beside: Mapping[str, str],
+    sections: Sequence[Markup],
+    beside: Sequence[Markup],
     where: Mapping[str, str],
 ) -> str:
     said = list(verdicts(report))
+    plots = list(pareto(report, data))
     return _template("report.html").render(
         report=report,
         data=data,
         tables=tables,
         describe=describe,
         verdicts=said,
+        extent=extent,
         forest=forest(report, data),
-        plots=list(pareto(report, data)),
+        plots=plots,
+        whiskers=any(point.low is not None for plot in plots for point in plot.points),
         budget=budget(report, data),
         phases=PHASES,
         sections=sections,

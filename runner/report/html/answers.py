@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from runner.grounding.rendered import rendered
 from runner.records import Citation, FactVerdict
@@ -19,6 +19,8 @@ from runner.report.page_data import CellEvidence, CitedLines
 
 ANSWER_SHOWN = 24_000
 """Characters of a step's answer."""
+QUOTE_SHOWN = 120
+"""Beside its fact: the whole of it is marked in the answer."""
 LINE_SHOWN = 240
 """Of a line of source."""
 SHORTEST_QUOTE = 12
@@ -109,7 +111,7 @@ class MarkedAnswer:
         for found in islice(self._any.finditer(text), MOST_MARKS):
             href, class_, title = self._targets[found.group()]
             link = element("a", found.group(), href=f"#{href}", class_=class_, title=title)
-            parts += [escape(text[at : found.start()]), link]
+            parts += [joined(text[at : found.start()]), link]
             at = found.end()
         return joined(*parts, text[at:])
 
@@ -170,10 +172,10 @@ def _source(cited: CitedLines) -> Markup:
         return element("p", "No such lines at this commit.", class_="empty")
     start = citation.start or 0
     end = citation.end or start
-    lines: list[str] = []
+    lines: list[object] = []
     for line, text in enumerate(excerpt.lines, excerpt.first):
         shown = f"{line:>5}  {lines_of(text, LINE_SHOWN)}"
-        lines += [element("mark", shown) if start <= line <= end else escape(shown), "\n"]
+        lines += [element("mark", shown) if start <= line <= end else shown, "\n"]
     where = element("p", clean(citation.path, 300), class_="kicker")
     code = element("code", *lines)
     return joined(where, element("pre", code, class_="source", tabindex="0"))
@@ -183,7 +185,7 @@ def facts(cell: CellEvidence) -> Markup | None:
     """What the rubric asks for, whether it is said, and where."""
     rows = []
     for number, fact in enumerate(facts_of(cell)):
-        quote = element("q", clean(fact.quote, 400)) if fact.quote else None
+        quote = element("q", clean(fact.quote, QUOTE_SHOWN)) if fact.quote else None
         why = element("span", clean(fact.reason, 300), class_="why") if fact.reason else None
         rows.append(
             element(

@@ -17,10 +17,11 @@ from runner.report.html.answers import answers, citations, facts, facts_of, size
 from runner.report.html.drawings import call_anchor, cell_anchor, timeline
 from runner.report.html.elements import element, joined
 from runner.report.page_data import BlockEvidence, CallMade, CellEvidence
+from runner.report.records import Report
 from runner.report.view import SHELL, unique
 
-ARGUMENTS_SHOWN = 1_500
-RESULT_SHOWN = 700
+ARGUMENTS_SHOWN = 800
+RESULT_SHOWN = 400
 CALLS_SHOWN = 120
 """Of a cell; more are counted."""
 
@@ -31,17 +32,40 @@ def block_anchor(block: BlockEvidence) -> str:
     return "block-" + "-".join(re.findall(r"[a-z0-9]+", name))
 
 
-def block_section(block: BlockEvidence, marks: Sequence[str]) -> Markup:
+def block_section(block: BlockEvidence, report: Report) -> Markup:
     """A block, folded; whatever leads into it opens it."""
-    title = f"{clean(block.scenario)} · {clean(block.model)} · trial {block.trial}"
-    told = ", ".join(f"{clean(cell.label, 40)} {fairness_of(cell)}" for cell in block.cells)
-    summary = element("summary", title, " ", element("span", told, class_="why"))
+    told = element("span", *map(_chip, block.cells), class_="told")
     return element(
         "details",
-        summary,
-        element("div", *_inside(block, marks), id=block_anchor(block)),
+        element("summary", block_title(block, report), " ", told),
+        element("div", *_inside(block, report.marks), id=block_anchor(block)),
         class_="block",
     )
+
+
+def block_title(block: BlockEvidence, report: Report) -> str:
+    """Of the three names those that tell it from other blocks."""
+    names = [clean(block.scenario)]
+    names += [clean(block.model)] * (len(report.models) > 1)
+    names += [f"trial {block.trial}"] * (report.trials > 1)
+    return " · ".join(names)
+
+
+def block_link(block: BlockEvidence, report: Report, page: str) -> Markup:
+    """A block on a page of its own, and each of its cells."""
+    title = element("a", block_title(block, report), href=f"{page}#{block_anchor(block)}")
+    cells = [
+        element("a", _chip(cell), href=f"{page}#{cell_anchor(cell.cell.id)}")
+        for cell in block.cells
+    ]
+    return element("li", title, " ", element("span", *cells, class_="told"), class_="block")
+
+
+def _chip(cell: CellEvidence) -> Markup:
+    """An arm and what it came to, in the heat map's colour."""
+    said = fairness_of(cell)
+    heat = f"q{round(float(said) * 10)}" if said[:1].isdigit() else "none"
+    return element("span", clean(cell.label, 40), " ", element("b", said, class_=heat))
 
 
 def fairness_of(cell: CellEvidence) -> str:
@@ -219,7 +243,7 @@ def _side(cell: CellEvidence, found: tuple[int, CallMade] | None) -> Markup:
     if found is None:
         return element("td", "", class_="text")
     number, call = found
-    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), 160)}"
+    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), 100)}"
     link = element("a", words, href=f"#{call_anchor(cell.cell.id, number)}")
     return element("td", link, class_="text")
 
@@ -236,7 +260,7 @@ def _fact_by_fact(block: BlockEvidence) -> Iterator[Markup]:
     for step, says in asked:
         said = [found.get((step, says), "") for found in by_arm]
         cells = [element("td", it, class_=f"verdict {it}") for it in said]
-        name = element("th", clean(says, 300), scope="row", class_="text")
+        name = element("th", clean(says, 160), scope="row", class_="text")
         rows.append(element("tr", name, *cells, class_="same" if len(set(said)) == 1 else "other"))
     labels = [element("th", clean(cell.label, 40), scope="col") for cell in block.cells]
     head = element("tr", element("th", "fact", scope="col", class_="text"), *labels)

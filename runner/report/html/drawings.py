@@ -4,8 +4,8 @@ from a phone to a wide screen. No figure is drawn without its interval.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 from markupsafe import Markup
@@ -28,8 +28,14 @@ LANE = 46
 """Pixels from one row to the next: a line of words, and what is drawn under it."""
 NARROWEST = 0.4
 """Of a width of 100, what a span of a timeline has at least: a click has to find it."""
+ROW = 24
+"""Of a scenario under a server."""
+HEAD = 18
+"""Above the first row: which way is which."""
 MOST_SCENARIOS = 40
-"""Under each server; more are in the tables."""
+"""Under each server; it is said where there are more."""
+STEPS = (0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+"""From one mark of the axis to the next, two on each side of zero."""
 KINDS = ("shell", "server", "model", "back-off")
 
 
@@ -86,33 +92,43 @@ def forest(report: Report, data: PageData) -> Markup | None:
         return None
     span = _reach(servers, data)
     rows: list[Markup] = []
-    y = 4.0
+    y = float(HEAD)
     for arm in servers:
         rows.append(_server_row(arm, y, span))
         y += LANE
-        gaps = [
-            (scenario, data.scenarios[arm.label, scenario])
-            for scenario in report.scenarios
-            if (arm.label, scenario) in data.scenarios
-        ]
-        for scenario, seen in gaps[:MOST_SCENARIOS] if len(gaps) > 1 else []:
-            rows.append(_scenario_row(scenario, seen, y, span))
-            y += 30
-        y += 8
-    axis = joined(*_axis(span, y))
+        for row in _scenario_rows(arm, report, data):
+            rows.append(row(y, span))
+            y += ROW
+        y += 10
     what = "places found (F1)" if report.keyed else "fairness"
     name = f"Difference from the shell in {what}: each server, and each scenario under it"
-    return svg(y + 22, name, report.marks, axis, *rows)
+    return svg(y + 20, name, report.marks, *_axis(span, y), *rows)
+
+
+def _scenario_rows(
+    arm: ArmReport, report: Report, data: PageData
+) -> Iterator[Callable[[float, float], Markup]]:
+    """Of a server with several; each is drawn at a height, on an axis."""
+    known = [it for it in report.scenarios if (arm.label, it) in data.scenarios]
+    if len(known) < 2:
+        return
+    for place, scenario in enumerate(known[:MOST_SCENARIOS]):
+        seen = data.scenarios[arm.label, scenario]
+        yield partial(_scenario_row, scenario, seen, banded=place % 2 == 0)
+    if len(known) > MOST_SCENARIOS:
+        more = f"{len(known) - MOST_SCENARIOS} more are in the tables"
+        yield lambda y, _: _text(0, y + 14, more, class_="small")
 
 
 def _reach(servers: Sequence[ArmReport], data: PageData) -> float:
+    """The axis runs from minus this to this."""
     ends = [0.05]
     for arm in servers:
         known = (arm.delta.value, arm.delta.low, arm.delta.high, arm.delta.noise_floor)
         ends += [abs(end) for end in known if end is not None]
         for (label, _), seen in data.scenarios.items():
             ends += [abs(gap) for gap in seen if label == arm.label]
-    return math.ceil(max(ends) * 20) / 20
+    return next((2 * step for step in STEPS if 2 * step >= max(ends)), 1.0)
 
 
 def _place(value: float, span: float) -> float:
@@ -121,10 +137,13 @@ def _place(value: float, span: float) -> float:
 
 
 def _axis(span: float, y: float) -> Iterator[Markup]:
+    yield _text(49, 11, "← below the shell", text_anchor="end", class_="axis")
+    yield _text(51, 11, "above it →", class_="axis")
     for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
         x = _place(share * span, span)
-        yield _line(x, 0, x, y, "zero" if share == 0 else "grid")
-        yield _text(x, y + 15, signed(share * span), text_anchor="middle", class_="tick")
+        yield _line(x, HEAD, x, y, "zero" if share == 0 else "grid")
+        told = f"{share * span:+.3g}" if share else "0"
+        yield _text(x, y + 15, told, text_anchor="middle", class_="tick")
 
 
 def _server_row(arm: ArmReport, y: float, span: float) -> Markup:
@@ -160,17 +179,20 @@ def _told(delta: Delta) -> str:
     return f"{signed(delta.value)} [{signed(delta.low)}, {signed(delta.high)}], {size}"
 
 
-def _scenario_row(scenario: str, seen: Sequence[float], y: float, span: float) -> Markup:
-    mean = sum(seen) / len(seen)
+def _scenario_row(
+    scenario: str, seen: Sequence[float], y: float, span: float, *, banded: bool
+) -> Markup:
+    mean, at = sum(seen) / len(seen), y + ROW / 2 + 3
     low, high = _place(min(seen), span), _place(max(seen), span)
     trials = f" ({score(min(seen))} to {score(max(seen))}, {len(seen)} trials)"
     told = f"{clean(scenario)}: {signed(mean)}{trials if len(seen) > 1 else ', one trial'}"
     return element(
         "g",
         element("title", told),
-        _text(0, y + 10, short(scenario, 44), class_="small"),
-        _line(low, y + 20, high, y + 20, "range") if len(seen) > 1 else None,
-        element("circle", cx=_at(_place(mean, span)), cy=y + 20, r=3.5, class_="dot"),
+        _rect(0, y, 100, ROW, "band-row") if banded else None,
+        _text(0.4, y + 11, short(scenario, 44), class_="small"),
+        _line(low, at, high, at, "range") if len(seen) > 1 else None,
+        element("circle", cx=_at(_place(mean, span)), cy=at, r=3.5, class_="dot"),
     )
 
 

@@ -3,10 +3,16 @@
 const blocks = [...document.querySelectorAll(".block")];
 const filter = document.getElementById("filter");
 
+// A link to a cell was shared, and the cell lies on a page beside this one.
+function elsewhere(id) {
+  const cell = /^cell-[0-9a-f]+/.exec(id);
+  const link = cell && document.querySelector(`.beside-list a[href$="#${cell[0]}"]`);
+  if (link) location.replace(`${link.getAttribute("href").split("#")[0]}#${id}`);
+}
 function reveal() {
   const id = decodeURIComponent(location.hash.slice(1));
   const found = id && document.getElementById(id);
-  if (!found) return;
+  if (!found) return elsewhere(id);
   for (let at = found; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
   found.scrollIntoView({ block: "start" });
 }
@@ -45,7 +51,7 @@ for (const table of document.querySelectorAll(".scroll > table")) {
   made.setAttribute("aria-label", `${title} as CSV`);
   table.parentElement.after(made);
 }
-const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "font-weight", "text-anchor"];
+const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "font-size", "font-family", "font-weight", "text-anchor"];
 for (const figure of document.querySelectorAll("figure.figure")) {
   const drawing = figure.querySelector("svg");
   const title = drawing.getAttribute("aria-label");

@@ -64,6 +64,7 @@ async def cluster_here(workers: int) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def cluster_at(address: str, security: Security) -> AsyncIterator[Client]:
     """The cluster whose scheduler answers at HOST:PORT. Raises NoScheduler if none does."""
+    _be_silent()
     try:
         client = await Client(
             f"tls://{address}", asynchronous=True, security=security, timeout=CONNECT_SEC
@@ -146,7 +147,11 @@ async def _at_work(worker: Worker) -> None:
 def _set_up() -> None:
     """Of this process, which serves nothing else."""
     dask.config.set(SETTINGS)
-    # Dask tells each connection that begins or ends.
+    _be_silent()
+
+
+def _be_silent() -> None:
+    # Dask tells each connection that begins or ends, with a traceback where a scheduler is gone.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 

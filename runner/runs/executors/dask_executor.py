@@ -48,7 +48,7 @@ LOOK_SEC = 1.0
 AHEAD = 2
 """Blocks that are sent for each that a worker can run: the next is there when one ends."""
 GONE_SEC = 600.0
-"""How long a scheduler that is gone is waited for."""
+"""How long a scheduler that is gone is waited for, or a worker if all that there are refuse."""
 
 MOST_RETURNS = 100
 """Of a block that waits for another worker's lease, or was cut off."""
@@ -153,9 +153,9 @@ class _Blocks:
             self.progress.note(f"dashboard: {client.dashboard_link}")
         workers = Workers(self.progress, {cell.id: cell for cell in self.plan.cells})
         client.subscribe_topic(topic_of(run), workers.take)
-        _, spent_usd = await asyncio.to_thread(spent, self.store, self.job.prepared.spending.priced)
-        cap_usd = self.job.prepared.spending.run_usd
-        await client.register_plugin(Purse(run=run, cap_usd=cap_usd, spent_usd=spent_usd))
+        spending = self.job.prepared.spending
+        before = await asyncio.to_thread(spent, self.store, spending.priced)
+        await client.register_plugin(Purse(run=run, spending=spending, spent=before))
         await client.register_plugin(Member(self.job))
         try:
             await self._keep_going(client, workers)
@@ -169,6 +169,7 @@ class _Blocks:
 
     async def _keep_going(self, client: Client, workers: Workers) -> None:
         scheduler = client.scheduler_info()["id"]
+        refused_until = time.monotonic() + GONE_SEC
         ask_slots = getattr(client.scheduler, handler_of(self.job.run, "slots"))
         try:
             while self.under_way or (self.queue and self.ends_run is None):
@@ -179,6 +180,12 @@ class _Blocks:
                     self.ends_run = self.ends_run or _drained(len(self.queue))
                 if told != "pause":
                     self._send(client, workers)
+                if not workers.all_refuse:
+                    refused_until = time.monotonic() + GONE_SEC
+                elif time.monotonic() > refused_until:
+                    # Unended, it would wait for a worker that nobody starts.
+                    hint = f"what they say: {workers.reasons()}"
+                    raise FairtrialError("no worker takes a block", hint=hint)
                 # With nothing under way there is no worker yet: look again in a moment.
                 waiting = self.under_way or [asyncio.create_task(asyncio.sleep(LOOK_SEC))]
                 ended, _ = await asyncio.wait(

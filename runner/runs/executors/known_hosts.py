@@ -6,6 +6,7 @@ password.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NoReturn
 
 from fsspec.implementations.sftp import SFTPFileSystem
@@ -33,6 +34,8 @@ class KnownHosts(SFTPFileSystem):  # type: ignore[misc] # fsspec has no types
         super().__init__(host, **{"host_key_policy": _Refuse(), **how})
 
     def _connect(self) -> None:
+        # A lost connection is tried again, and said by us if it stays lost.
+        logging.getLogger("paramiko").setLevel(logging.CRITICAL)
         self.client = SSHClient()
         # Before it connects: a server has several keys, and shows one that is known.
         self.client.load_system_host_keys()

@@ -18,7 +18,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.utils import sync
 
 from runner.agents.models.model_settings import ApiSlots
-from runner.agents.spending import Account
+from runner.agents.spending import Account, Spending
 from runner.runs.executors.lease import Lease
 from runner.support.errors import SpendingCap, WorkerCut
 
@@ -29,10 +29,10 @@ ANSWER_SEC = 30
 class Purse(SchedulerPlugin):
     """At the scheduler. A turn of a worker that was lost stays reserved: it may have been paid."""
 
-    def __init__(self, *, run: str, cap_usd: float | None, spent_usd: float) -> None:
-        """`run`: a key of the run, of letters and digits. `spent_usd`: before."""
+    def __init__(self, *, run: str, spending: Spending, spent: tuple[int, float]) -> None:
+        """`run`: a key of the run, of letters and digits. `spent`: tokens and dollars before."""
         self.name = f"fairtrial-purse-{run}"
-        self._run, self._cap_usd, self._spent_usd = run, cap_usd, spent_usd
+        self._run, self._spending, self._spent = run, spending, spent
 
     async def start(self, scheduler: Scheduler) -> None:
         # Cells are paid for. Dask would give a lost worker's blocks to others by itself, and take
@@ -43,24 +43,24 @@ class Purse(SchedulerPlugin):
         def told(tokens: int, usd: float) -> None:
             scheduler.log_event(topic, {"what": "spent", "tokens": tokens, "usd": usd})
 
-        self._account = Account(cap_usd=self._cap_usd, spent_usd=self._spent_usd, told=told)
+        self._account = self._spending.account(*self._spent, told)
         self._turns: dict[str, Any] = {}
         self._scheduler = scheduler
         questions = (self.require_left, self.begin_turn, self.end_turn, self.joined, self.slots)
         for question in questions:
             scheduler.handlers[handler_of(self._run, question.__name__)] = question
 
-    def require_left(self) -> str:
-        """Empty if another turn may begin, else what is spent."""
+    def require_left(self) -> tuple[str, str] | None:
+        """None if another turn may begin, else SpendingCap's figures and option."""
         try:
             self._account.require_left()
         except SpendingCap as cap:
-            return cap.figures
-        return ""
+            return cap.figures, cap.option
+        return None
 
-    def begin_turn(self, turn: str) -> str:
+    def begin_turn(self, turn: str) -> tuple[str, str] | None:
         refused = self.require_left()
-        if not refused:
+        if refused is None:
             self._turns[turn] = reserved = self._account.turn()
             reserved.__enter__()
         return refused
@@ -129,7 +129,6 @@ class RemoteAccount(Account):
             raise
 
     def add(self, tokens: int, usd: float) -> None:
-        self.spent_usd += usd
         self._end(tokens, usd)
 
     def _end(self, tokens: int | None, usd: float) -> None:
@@ -139,18 +138,17 @@ class RemoteAccount(Account):
             # Raised, it would keep the turn's usage from being written. The next turn is refused.
             return
 
-    def _allowed(self, refused: str) -> None:
+    def _allowed(self, refused: tuple[str, str] | None) -> None:
         if refused:
-            raise SpendingCap(refused)
+            raise SpendingCap(*refused)
 
-    def _ask(self, question: str, **said: object) -> str:
+    def _ask(self, question: str, **said: object) -> Any:
         ask = getattr(self._worker.scheduler, handler_of(self._run, question))
         try:
-            answer = sync(self._worker.loop, ask, callback_timeout=ANSWER_SEC, **said)
+            return sync(self._worker.loop, ask, callback_timeout=ANSWER_SEC, **said)
         except (OSError, TimeoutError, RuntimeError, AttributeError) as error:
             what = f"the run's account does not answer: {error}"
             raise WorkerCut(what, where=str(self._worker.scheduler.address)) from error
-        return str(answer or "")
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ class Workers:
     _refused: dict[str, str] = field(default_factory=dict)
     """Why others take none."""
     _told: set[tuple[str, str]] = field(default_factory=set)
+    all_refuse: bool = False
+    """There are workers, and none of them will ever take a block."""
 
     @property
     def slots(self) -> int:
@@ -37,7 +39,12 @@ class Workers:
         """As the scheduler has it: what an event says may be old by now."""
         self._slots = {worker: count for worker, count in slots.items() if count}
         self._refused = {worker: why for worker, why in self._refused.items() if worker in slots}
+        self.all_refuse = bool(slots) and self._refused.keys() == slots.keys()
         self.progress.workers(str(self))
+
+    def reasons(self) -> str:
+        """Why those that take no block take none, each once."""
+        return "; ".join(sorted(set(self._refused.values())))
 
     def __str__(self) -> str:
         """`2 at work, cells begun: 192.0.2.3:4412 120, 192.0.2.4:3311 98; 1 take none`."""
