@@ -52,6 +52,7 @@ NOT_RUN = {
     "import.md: fairtrial import claude-code --scenario flask-error-handling": OWN,
     "import.md: fairtrial import scenario flask.yaml": OWN,
     "judging.md: fairtrial judge RUN --judge model:claude-sonnet-4-6 --dry-run": OWN,
+    "judging.md: fairtrial anchors qualify": KEY,
     "keys.md: fairtrial exact make --repo ../shop": OWN,
     "models.md: export ANTHROPIC_API_KEY=…": KEY,
     "projects.md: fairtrial scenario new --repo ../shop --questions 2": OWN,

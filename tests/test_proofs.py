@@ -52,6 +52,55 @@ def test_a_reference_that_lacks_a_step_is_refused() -> None:
     ]
 
 
+def with_facts(*says: str) -> Loaded:
+    """The first criterion's facts in other words."""
+    data = RUBRIC.model_dump(mode="json")
+    facts = next(iter(data["steps"][0]["criteria"].values()))["facts"]
+    for fact, words in zip(facts, says, strict=False):
+        fact["says"] = words
+    return Loaded(rubric=Rubric.model_validate_json(json.dumps(data)))
+
+
+@pytest.mark.parametrize(
+    ("says", "word"),
+    [
+        ("it raises until a subclass implements the method", "it"),
+        ("its docstring states the order", "its"),
+        ("deliver calls it", "it"),
+        ("the decoder's tests build it with a boundary", "it"),
+        ("the constructor needs an array for it", "it"),
+        ("the warning is not shown in that case", "that case"),
+        ("serialize_date does so with an option", "does so"),
+        ("so do deliver and retry_failed", "so"),
+        ("PASSTHROUGH_DATE likewise", "likewise"),
+        ("deliver creates one", "creates one"),
+    ],
+)
+def test_a_fact_that_leans_on_another_is_refused(says: str, word: str) -> None:
+    [problem] = problems(with_facts(says))
+    assert problem.endswith(f"facts[0].says: {says!r} does not stand alone: what is {word!r}?")
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "deliver takes the message and puts it into the store",
+        "the store raises before it is decided whether to keep the message",
+        "only OSError is caught, so that another error leaves deliver",
+        "for a full disk it is open what becomes of the message",
+        "the test of one handler holds that one blueprint's does not serve another",
+    ],
+)
+def test_a_fact_whose_words_point_at_something_in_it_stands_alone(says: str) -> None:
+    assert problems(with_facts(says)) == []
+
+
+def test_a_fact_that_stands_twice_in_a_step_is_refused() -> None:
+    first, second = problems(with_facts("deliver keeps a message", "deliver keeps a message"))
+    assert first.endswith("'deliver keeps a message' stands in this step twice")
+    assert "facts[1]" in second
+
+
 def contrast_pair(right: str, wrong: str) -> ContrastPair:
     return ContrastPair(step="trace", kind="roles", right=right, wrong=wrong, why="queue.py:1")
 
@@ -141,8 +190,8 @@ def test_a_rubric_that_keywords_and_a_guess_satisfy_is_a_problem() -> None:
     # Facts that ask for one word and no place: who has read the rubric needs no repository.
     data = RUBRIC.model_dump(mode="json")
     for step in data["steps"]:
-        for criterion in step["criteria"].values():
-            criterion["facts"] = [{"says": "it says something", "terms": [["shop*"]]}]
+        for name, criterion in step["criteria"].items():
+            criterion["facts"] = [{"says": f"a shop has its {name}", "terms": [["shop*"]]}]
     loose = Rubric.model_validate_json(json.dumps(data))
     assert (
         "a line of keywords and a guessed place for each fact gets 1.00 of llm_quality"

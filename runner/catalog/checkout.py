@@ -41,6 +41,8 @@ class Checkout:
     """What ships: a checkout's top, or its like in an installed package."""
     project: Path | None = None
     """A user's own folder, laid over what ships."""
+    judged_by: Path | None = None
+    """The folder whose own lock of judges counts, if that is not the project."""
     state: Path
     """Caches, locks of this machine, logs; of a checkout its `.fairtrial`."""
     environ: Mapping[str, str]
@@ -52,7 +54,12 @@ class Checkout:
 
     def over(self, project: Path) -> Checkout:
         """The same with another project, or a first one, laid over what ships."""
-        return replace(self, project=project)
+        # A server that is tried out is judged by whom the user's own project lets rank.
+        return replace(self, project=project, judged_by=self.judges_of)
+
+    @property
+    def judges_of(self) -> Path | None:
+        return self.judged_by or self.project
 
     def is_own(self, folder: Path) -> bool:
         """True for a folder of the project, which no generation of the gate knows."""

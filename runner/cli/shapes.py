@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from runner.catalog.project import ProjectPaths
     from runner.gate.scenario_checks import ScenarioProof
     from runner.protocols import Judge
-    from runner.records import Gate, Judging, Record, Scorecard, ServerCard, Shard, Since
+    from runner.records import (
+        Gate,
+        GateVerdict,
+        GradingSheet,
+        Judging,
+        Record,
+        Scorecard,
+        ServerCard,
+        Shard,
+        Since,
+    )
     from runner.records.run_store import LoadedCell, LoadedRun, RunStore
     from runner.records.versions import CompareSettings, VersionComparison
     from runner.report.grid import Table

@@ -8,6 +8,7 @@ criterion (docs/gate.md). Each way to move the goal posts ends here:
     history.py      what git knows of their past
     figures.py      which of our code makes a figure
     rescoring.py    what was accepted since a run was planned
+    fact_wording.py can each fact of a rubric be read on its own?
     own_pairs.py    does a changed rubric keep the order of its scenario's own pairs?
     changes.py      what differs from the lock in force, and which verb may take it
     material.py     transcripts and grades -> answers with gold

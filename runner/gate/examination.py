@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from runner.catalog.catalog import Catalog, LoadedScenario, load_catalog
 from runner.gate import calibration_data, qualities, requirements, verdicts
-from runner.gate.calibration_data import Anchor
+from runner.gate.calibration_data import Anchor, CriterionWeights
 from runner.gate.exact_examination import examine_keys
 from runner.gate.pairs import Pair, StepQuestion, is_junk, pairs_of, shuffled_steps
 from runner.gate.requirements import ExaminationMode
+from runner.gate.short_form import short_anchors, short_pairs
 from runner.protocols import ByKey, Judge, Log, OpenLineSource
 from runner.records import (
     AnchorScore,
@@ -20,6 +22,7 @@ from runner.records import (
     Examination,
     GateVerdict,
     JudgeLock,
+    KeptReading,
     Verdict,
 )
 from runner.scoring import rank_agreement
@@ -46,6 +49,8 @@ class Examined:
     """Of each anchor, in their order."""
     qualities: Mapping[str, float]
     """Of each side of each pair, by key."""
+    readings: Mapping[str, KeptReading] = field(default_factory=dict)
+    """The same keys, of a judge that varies."""
     verdict: GateVerdict
 
 
@@ -60,12 +65,16 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
     log: Log = silent,
     catalog: Catalog | None = None,
     in_use: Collection[str] | None = None,
+    short: bool | None = None,
 ) -> Examined:
     """Judge every anchor under the rubrics as they are, and every pair as `pairs` says.
 
+    `short`: those of the short form alone; None as the judge was accepted.
+
     `lock` gives the gold's weights and the verdicts to believe; None takes the rubrics' weights and
     no stored verdict. `in_use`: shipped questions that a judge by key is to vouch for; None for
-    all. Raises CatalogError, AnchorsDrifted or NoVerdict as what it reads does.
+    all. `root`: where verdicts and examinations are kept, and the catalog if none is given. Raises
+    CatalogError, AnchorsDrifted or NoVerdict as what it reads does.
     """
     gold_weights = None
     locked: JudgeLock | None = None
@@ -80,16 +89,59 @@ def examine(  # noqa: PLR0913 - what a judge is examined with, each by its name
             root, judge, locked, sources, catalog=catalog, asking=pairs, in_use=in_use, log=log
         )
         return _by_keys(judge, generation, known, by_keys)
-    anchors = calibration_data.load_anchors(catalog, gold_weights, sources)
-    judged = verdicts.verdicts_of(root, judge, anchors, locked.verdicts if locked else {})
+    if short is None:
+        short = bool(locked and locked.short)
+    paper = paper_of(catalog, gold_weights, sources, short=short)
+    judged = verdicts.verdicts_of(root, judge, paper.anchors, locked.verdicts if locked else {})
     asked = _JudgeExaminer(root=root, judge=judge, locked=locked, log=log)
-    figures, examination = asked.examined(
-        anchors, judged, calibration_data.held_out(catalog), pairs
-    )
-    verdict = _gate_verdict(judge, anchors, judged, generation, examination)
+    said, examination = asked.examined(paper, judged, pairs)
+    verdict = _gate_verdict(judge, paper.anchors, judged, generation, examination)
     return Examined(
-        anchors=tuple(anchors), judged=tuple(judged), qualities=figures, verdict=verdict
+        anchors=tuple(paper.anchors),
+        judged=tuple(judged),
+        qualities=said.qualities,
+        readings=said.readings,
+        verdict=verdict.model_copy(update={"short": short, "readings": len(said.readings)}),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """What a judge is examined on."""
+
+    anchors: Sequence[Anchor]
+    scenarios: Sequence[LoadedScenario]
+    """The held-out ones."""
+    short: bool
+
+    # Made when asked for: a gate that believes an accepted examination has no use for them.
+    @cached_property
+    def pairs(self) -> Sequence[Pair]:
+        make = short_pairs if self.short else pairs_of
+        return make(self.anchors, self.scenarios)
+
+    def questions(self) -> Iterator[StepQuestion]:
+        """Both sides of each pair, and every anchor that is no junk with its words shuffled."""
+        for pair in self.pairs:
+            yield pair.better
+            yield pair.other
+        for anchor in self.anchors:
+            if not is_junk(anchor):
+                yield from shuffled_steps(anchor)
+
+
+def paper_of(
+    catalog: Catalog,
+    gold_weights: Mapping[str, CriterionWeights] | None,
+    sources: OpenLineSource | None,
+    *,
+    short: bool,
+) -> Paper:
+    """Raises CatalogError as what it reads does."""
+    anchors = calibration_data.load_anchors(catalog, gold_weights, sources)
+    if short:
+        anchors = short_anchors(anchors)
+    return Paper(anchors=anchors, scenarios=calibration_data.held_out(catalog), short=short)
 
 
 def _by_keys(
@@ -113,6 +165,12 @@ def _by_keys(
 
 
 @dataclass(frozen=True, kw_only=True)
+class _KeptAnswers:
+    qualities: Mapping[str, float]
+    readings: Mapping[str, KeptReading]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _JudgeExaminer:
     """A judge, and what the lock holds of its examination."""
 
@@ -122,46 +180,36 @@ class _JudgeExaminer:
     log: Log
 
     def examined(
-        self,
-        anchors: Sequence[Anchor],
-        judged: Sequence[Verdict],
-        scenarios: Sequence[LoadedScenario],
-        asking: ExaminationMode,
-    ) -> tuple[Mapping[str, float], Examination]:
+        self, paper: Paper, judged: Sequence[Verdict], asking: ExaminationMode
+    ) -> tuple[_KeptAnswers, Examination]:
         """The figure of each side of each pair, and what follows."""
         accepted = qualities.stored(self.root, self.judge, self.locked)
-        known = accepted.qualities if accepted else {}
+        said = _KeptAnswers(qualities={}, readings={})
+        if accepted:
+            said = _KeptAnswers(qualities=accepted.qualities, readings=accepted.readings)
         if asking == "none":
-            return known, accepted.examination if accepted else requirements.not_examined()
-        pairs = pairs_of(anchors, scenarios)
+            return said, accepted.examination if accepted else requirements.not_examined()
         if asking == "new" or self.judge.deterministic:
-            known = self._answers(anchors, pairs, known, asking)
+            said = self._answers(paper, said, asking)
+        else:
+            qualities.refuse_invented(self.judge, paper.questions(), said.readings)
         overall = [verdict.quality for verdict in judged]
-        return known, requirements.examination(anchors, overall, pairs, known)
+        return said, requirements.examination(
+            paper.anchors, overall, paper.pairs, said.qualities, short=paper.short
+        )
 
     def _answers(
-        self,
-        anchors: Sequence[Anchor],
-        pairs: Sequence[Pair],
-        accepted: Mapping[str, float],
-        asking: ExaminationMode,
-    ) -> dict[str, float]:
-        known = {} if self.judge.deterministic else accepted
-        figures = qualities.ask(self.judge, _questions(anchors, pairs), known, self.log)
-        figures |= qualities.compare_pairs(self.judge, pairs, known, self.log)
+        self, paper: Paper, accepted: _KeptAnswers, asking: ExaminationMode
+    ) -> _KeptAnswers:
+        if self.judge.deterministic:
+            known, readings = {}, None
+        else:
+            known, readings = dict(accepted.qualities), dict(accepted.readings)
+        figures = qualities.ask(self.judge, paper.questions(), known, self.log, readings=readings)
+        figures |= qualities.compare_pairs(self.judge, paper.pairs, known, self.log)
         if asking == "again":
-            qualities.refuse_others(self.judge, figures, accepted)
-        return figures
-
-
-def _questions(anchors: Sequence[Anchor], pairs: Sequence[Pair]) -> Iterator[StepQuestion]:
-    """Both sides of each pair, and every anchor that is no junk with its words shuffled."""
-    for pair in pairs:
-        yield pair.better
-        yield pair.other
-    for anchor in anchors:
-        if not is_junk(anchor):
-            yield from shuffled_steps(anchor)
+            qualities.refuse_others(self.judge, figures, accepted.qualities)
+        return _KeptAnswers(qualities=figures, readings=readings or {})
 
 
 def _gate_verdict(

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.catalog.catalog import HELD_OUT, Catalog, LoadedScenario, load_catalog
-from runner.gate import calibration_data, chain, frozen, own_pairs, qualities, verdicts
+from runner.gate import calibration_data, chain, frozen, own_judges, own_pairs, qualities, verdicts
+from runner.gate.anchor_sheet import PEOPLE, people_of
 from runner.gate.changes import (
     Changes,
     changes_since,
@@ -33,7 +34,17 @@ from runner.gate.frozen import ANCHORS
 from runner.gate.requirements import ExaminationMode, requirement_text
 from runner.gate.scenario_checks import REFERENCE_FLOOR
 from runner.protocols import ByKey, Judge, Log, OpenLineSource
-from runner.records import AnchorScore, AnchorsLock, Chain, Gate, GateVerdict, JudgeLock, Standing
+from runner.records import (
+    AnchorScore,
+    AnchorsLock,
+    Chain,
+    Gate,
+    GateVerdict,
+    JudgeLock,
+    Judging,
+    OwnJudge,
+    Standing,
+)
 from runner.scoring.rank_agreement import ROUNDING
 from runner.scoring.steps import answer_steps, must_find
 from runner.support.errors import (
@@ -71,17 +82,22 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
     pairs: ExaminationMode = "none",
     log: Log = silent,
     catalog: Catalog | None = None,
+    project: Path | None = None,
 ) -> GateVerdict:
     """The gate's verdict; its `refusal` says why the gate is closed if the anchors disagree.
 
     `scenarios`: ids of those in use; every one in the lock by default. Held-out ones are always
     checked. `sources`: for a judge that reads the cited lines. `pairs`: whether the judge is
     examined anew; see examination.ExaminationMode. `catalog`: what the caller goes by, read or
-    still to be read; the gate vouches for what it holds. Raises AnchorsDrifted with every drift,
-    NoVerdict if a verdict is missing and the judge is out of reach.
+    still to be read; the gate vouches for what it holds. `project`: whose own lock may hold the
+    judge. Raises AnchorsDrifted with every drift, NoVerdict if a verdict is missing and the judge
+    is out of reach.
     """
     generations, history = chain.read_chain_and_past(root)
-    lock = generations[-1]
+    lock, kept = generations[-1], root
+    own = own_judges.in_force(project, lock, judge)
+    if own and project:
+        lock, kept = own_judges.laid_over(lock, judge.name, own), project
     drifts = file_drifts(root, lock, scenarios)
     drifts += scoring_drifts(lock)
     drifts += judge_drifts(lock, judge)
@@ -92,18 +108,23 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
         raise NoVerdict(
             f"no generation holds a verdict of the judge {judge.name}; there are: {known}",
             hint=(
-                f"`fairtrial anchors accept --judge {judge.name} --reason …` "
-                "has it judge the anchors"
+                f"`fairtrial anchors qualify --judge {judge.name} --reason …` examines it; "
+                "--dry-run says for how much"
             ),
         )
     catalog = catalog or load_catalog(root)
     examined = examine(
-        root, judge, lock, sources, pairs=pairs, log=log, catalog=catalog, in_use=scenarios
+        kept, judge, lock, sources, pairs=pairs, log=log, catalog=catalog, in_use=scenarios
     )
     # Afterwards: by now everything that was asked for has been read, and is not read again.
     if drifts := loaded_drifts(catalog, lock, scenarios):
         raise AnchorsDrifted(drifts, hint=LOADED)
-    found = {"unlocked": unlocked(root, lock), "history": history.remark}
+    found = {
+        "unlocked": unlocked(root, lock),
+        "history": history.remark,
+        "own": f"{own.date}: {own.reason}" if own else "",
+        "people": people_of(root, (project or root) / PEOPLE),
+    }
     return examined.verdict.model_copy(update=found)
 
 
@@ -146,6 +167,9 @@ def gate_record(root: Path, verdict: GateVerdict) -> Gate:
         history=verdict.history,
         standing=verdict.examination.standing,
         unmet=tuple(map(requirement_text, verdict.examination.unmet)),
+        short=verdict.short,
+        own=verdict.own,
+        people=verdict.people,
     )
 
 
@@ -256,17 +280,20 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
     date: str,
     sources: OpenLineSource | None = None,
     log: Log = silent,
+    short: bool = False,
+    judging: Judging | None = None,
 ) -> Examined:
     """Write the next generation with rubrics, references, judge and scoring as they are.
 
-    It is the first if there is no lock. Raises AnchorsDrifted if gold, transcripts or a held-out
-    scenario changed, AnchorsDisagree if the gate does not pass, and FairtrialError if there is
-    nothing to accept.
+    It is the first if there is no lock. `short`: the judge is examined by the short form.
+    `judging`: how it is asked, to be kept in its entry. Raises AnchorsDrifted if gold, transcripts
+    or a held-out scenario changed, AnchorsDisagree if the gate does not pass, and FairtrialError
+    if there is nothing to accept.
     """
-    reason = _checked_reason(reason)
+    reason = checked_reason(reason)
     lock = _in_force(root)
     changes = changes_since(root, lock, judge)
-    if lock and not changes.every:
+    if lock and not changes.every and not _is_wider(lock, judge, short=short):
         raise FairtrialError(
             "nothing changed since the last generation",
             where=chain.ANCHORS_LOCK,
@@ -274,7 +301,7 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
         )
     if changes.grading:
         raise AnchorsDrifted(changes.grading, hint=REGRADE)
-    examined = examine(root, judge, lock, sources, pairs="new", log=log)
+    examined = examine(root, judge, lock, sources, pairs="new", log=log, short=short)
     refusals = _refusals(root, judge, changes, examined.verdict, sources, lock=lock)
     for refusal in refusals:
         raise refusal
@@ -290,7 +317,51 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
             scoring=frozen.scoring_in_use(),
             judges=_other_judges(lock, judge, changes),
         )
-    return _write(root, judge, examined, new)
+    return _write(root, judge, examined, new, judging)
+
+
+def _is_wider(lock: AnchorsLock, judge: Judge, *, short: bool) -> bool:
+    """Is a judge that was examined by the short form to be examined on the whole?"""
+    return bool(lock.judges[judge.name].short) and not short
+
+
+def accept_own(  # noqa: PLR0913 - see accept
+    root: Path,
+    project: Path,
+    judge: Judge,
+    *,
+    reason: str,
+    date: str,
+    sources: OpenLineSource | None = None,
+    log: Log = silent,
+    short: bool = False,
+    judging: Judging | None = None,
+) -> Examined:
+    """Write a judge into a project's own lock, examined on the anchors that ship.
+
+    Raises AnchorsDrifted if what ships is not as locked, AnchorsDisagree if the gate does not open.
+    """
+    reason = checked_reason(reason)
+    lock = chain.read_chain(root)[-1]
+    if drifts := [*file_drifts(root, lock, ()), *scoring_drifts(lock)]:
+        raise AnchorsDrifted(drifts, hint=ACCEPT)
+    # What ships says of another judge of that name is no answer of this one.
+    others = {name: entry for name, entry in lock.judges.items() if name != judge.name}
+    bare = lock.model_copy(update={"judges": others})
+    catalog = load_catalog(root)
+    examined = examine(
+        project, judge, bare, sources, pairs="new", log=log, catalog=catalog, short=short
+    )
+    require(examined.verdict)
+    entry = OwnJudge(
+        date=date,
+        reason=reason,
+        generation=lock.generation,
+        lock=chain.digest_of_lock(lock),
+        judge=_judge_lock(project, judge, examined, judging),
+    )
+    own_judges.write_own_judge(project, judge.name, entry)
+    return examined
 
 
 def _first_lock(root: Path, *, reason: str, date: str) -> AnchorsLock:
@@ -435,7 +506,7 @@ def regrade(  # noqa: PLR0913 - see accept
     accepted; not if there is no rho at all. Raises AnchorsDrifted if a rubric, a judge or the
     scoring changed as well: whoever moves both could fit one to the other.
     """
-    reason = _checked_reason(reason)
+    reason = checked_reason(reason)
     lock = chain.read_chain(root)[-1]
     changes = changes_since(root, lock, judge)
     if changes.judging:
@@ -478,9 +549,15 @@ def _regraded_files(root: Path, lock: AnchorsLock) -> dict[str, str]:
 # --- a generation ---------------------------------------------------------------------------
 
 
-def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> Examined:
+def _write(
+    root: Path,
+    judge: Judge,
+    examined: Examined,
+    lock: AnchorsLock,
+    judging: Judging | None = None,
+) -> Examined:
     """Store the verdicts, and the generation `lock` with the judge's entry in it."""
-    judges = {**lock.judges, judge.name: _judge_lock(root, judge, examined)}
+    judges = {**lock.judges, judge.name: _judge_lock(root, judge, examined, judging)}
     chain.write_generation(root, lock.model_copy(update={"judges": judges}))
     in_use: set[str] = set()
     for entry in judges.values():
@@ -491,15 +568,20 @@ def _write(root: Path, judge: Judge, examined: Examined, lock: AnchorsLock) -> E
     return replace(examined, verdict=verdict)
 
 
-def _judge_lock(root: Path, judge: Judge, examined: Examined) -> JudgeLock:
+def _judge_lock(root: Path, judge: Judge, examined: Examined, judging: Judging | None) -> JudgeLock:
     verdict = examined.verdict
+    examination = qualities.write(
+        root, judge, verdict.examination, examined.qualities, examined.readings
+    )
     return JudgeLock(
         identity=judge.identity,
         rho=verdict.transcripts.rho or 0.0,
         scores={score.transcript: score.judged for score in verdict.scores},
         verdicts=verdicts.write_verdicts(root, judge, examined.anchors, examined.judged),
         standing=verdict.examination.standing,
-        examination=qualities.write(root, judge, verdict.examination, examined.qualities),
+        examination=examination,
+        short=True if verdict.short else None,
+        judging=judging,
     )
 
 
@@ -509,7 +591,7 @@ def _in_force(root: Path) -> AnchorsLock | None:
     return chain.read_chain(root)[-1]
 
 
-def _checked_reason(reason: str) -> str:
+def checked_reason(reason: str) -> str:
     if not reason.strip():
         raise FairtrialError(
             "a generation needs a reason",

@@ -278,8 +278,15 @@ CITATIONS: dict[str, Perturbation] = {
 PERTURBATIONS: dict[str, Perturbation] = {SHUFFLED: _shuffled, **CITATIONS, PADDED: _padded}
 
 
-def pairs_of(anchors: Sequence[Anchor], scenarios: Sequence[LoadedScenario]) -> list[Pair]:
-    """Every pair, by kind. `scenarios`: the held-out ones, to which the anchors belong.
+def pairs_of(
+    anchors: Sequence[Anchor],
+    scenarios: Sequence[LoadedScenario],
+    *,
+    most: int | None = MOST_PAIRS,
+) -> list[Pair]:
+    """Every pair, by kind; of one made by code at most so many, if not None.
+
+    `scenarios`: the held-out ones, to which the anchors belong.
 
     Raises CatalogError if a contrast pair does not fit its reference.
     """
@@ -294,7 +301,7 @@ def pairs_of(anchors: Sequence[Anchor], scenarios: Sequence[LoadedScenario]) -> 
         by_hand += contrast_pairs(loaded, sources.get(name))
     pairs: list[Pair] = []
     for kind, change in PERTURBATIONS.items():
-        pairs += _sample(_changed(kind, change, originals))
+        pairs += drawn(_changed(kind, change, originals), most)
     return pairs + by_hand
 
 
@@ -318,10 +325,10 @@ def _is_fair(kind: str, original: _Original, text: str) -> bool:
     return len(_hit(text, original.step.asked)) < len(_hit(original.text, original.step.asked))
 
 
-def _sample(pairs: Iterable[Pair]) -> list[Pair]:
-    """The same ones each time, of all scenarios alike."""
-    drawn = sorted(pairs, key=lambda pair: pair.lot)[:MOST_PAIRS]
-    return sorted(drawn, key=lambda pair: pair.name)
+def drawn(pairs: Iterable[Pair], most: int | None) -> list[Pair]:
+    """The same ones each time, of all scenarios alike; all of them without a limit."""
+    chosen = sorted(pairs, key=lambda pair: pair.lot)[:most]
+    return sorted(chosen, key=lambda pair: pair.name)
 
 
 # --- pairs made by hand ---------------------------------------------------------------------

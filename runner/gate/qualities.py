@@ -13,8 +13,19 @@ from pathlib import Path
 from runner.gate.frozen import canonical_text
 from runner.gate.pairs import Pair, StepQuestion
 from runner.protocols import Comparing, Judge, Log
-from runner.records import Examination, JudgeLock, Sha256, StoredExamination, parse_json
+from runner.records import (
+    Examination,
+    JudgeLock,
+    KeptFact,
+    KeptReading,
+    Sha256,
+    StoredExamination,
+    Verdict,
+    parse_json,
+)
 from runner.records.run_store import write_whole
+from runner.scoring.judges.checklist.hidden import visible
+from runner.scoring.judges.quotes import find_quote
 from runner.scoring.rank_agreement import DECIMALS
 from runner.support.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
 from runner.support.tree_digest import digest_of_bytes
@@ -26,11 +37,16 @@ TAKE_BACK = "take the committed file back, or delete it: an examination comes fr
 
 
 def ask(
-    judge: Judge, questions: Iterable[StepQuestion], known: Mapping[str, float], log: Log
+    judge: Judge,
+    questions: Iterable[StepQuestion],
+    known: Mapping[str, float],
+    log: Log,
+    *,
+    readings: dict[str, KeptReading] | None = None,
 ) -> dict[str, float]:
     """Key of each question -> the judge's figure; asked only for those that are not `known`.
 
-    A question on which the judge reaches no verdict is left out.
+    A question on which the judge reaches no verdict is left out. `readings` gets what it read.
     """
     every = {question.key: question for question in questions}
     figures = {key: known[key] for key in every if key in known}
@@ -38,20 +54,29 @@ def ask(
     for number, question in enumerate(open_ones, start=1):
         if number % TELL_EVERY == 0:
             log(f"examining {judge.name}: {number} of {len(open_ones)} answers to one step")
-        figure = _figure(judge, question)
-        if figure is not None:
-            figures[question.key] = figure
+        verdict = _verdict_on(judge, question)
+        if verdict is not None:
+            figures[question.key] = round(verdict.quality, DECIMALS)
+            if readings is not None:
+                readings[question.key] = _kept(verdict)
     return figures
 
 
-def _figure(judge: Judge, question: StepQuestion) -> float | None:
+def _verdict_on(judge: Judge, question: StepQuestion) -> Verdict | None:
     try:
-        verdict = judge.judge(
+        return judge.judge(
             question.rubric, (question.answer,), (question.must_find,), question.source
         )
     except NoVerdict:
         return None
-    return round(verdict.quality, DECIMALS)
+
+
+def _kept(verdict: Verdict) -> KeptReading:
+    facts = []
+    for fact in verdict.facts:
+        facts.append(KeptFact(verdict=fact.verdict, quote=fact.quote, credit=fact.credit))
+    claims = tuple(claim.quote for claim in verdict.false_claims)
+    return KeptReading(facts=tuple(facts), false_claims=claims)
 
 
 def compare_pairs(
@@ -133,8 +158,35 @@ def refuse_others(judge: Judge, said: Mapping[str, float], accepted: Mapping[str
         )
 
 
+def refuse_invented(
+    judge: Judge, questions: Iterable[StepQuestion], readings: Mapping[str, KeptReading]
+) -> None:
+    """Raises AnchorsDrifted if what earned or cost something is quoted from no such answer."""
+    if not readings:
+        return
+    invented = 0
+    for question in {question.key: question for question in questions}.values():
+        reading = readings.get(question.key)
+        text = visible(question.answer.text)
+        quotes = _quotes(reading) if reading else ()
+        invented += any(find_quote(quote, text) is None for quote in quotes)
+    if invented:
+        what = f"quotes what the answer does not hold, in {invented} readings"
+        raise AnchorsDrifted([Drift(where=_place(judge), what=what)], hint=TAKE_BACK)
+
+
+def _quotes(reading: KeptReading) -> Iterator[str]:
+    # Of several readings the nearest to their mean is shown, which may have found nothing.
+    yield from (fact.quote for fact in reading.facts if fact.credit and fact.quote)
+    yield from reading.false_claims
+
+
 def write(
-    root: Path, judge: Judge, examination: Examination, figures: Mapping[str, float]
+    root: Path,
+    judge: Judge,
+    examination: Examination,
+    figures: Mapping[str, float],
+    readings: Mapping[str, KeptReading],
 ) -> Sha256:
     """Store them; returns the file's digest, for the lock."""
     record = StoredExamination(
@@ -142,6 +194,7 @@ def write(
         identity=judge.identity,
         examination=examination,
         qualities=dict(figures),
+        readings=dict(readings),
     )
     text = canonical_text(record)
     write_whole(root / _place(judge), text)

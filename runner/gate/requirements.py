@@ -57,8 +57,13 @@ def examination(
     judged: Sequence[float],
     pairs: Sequence[Pair],
     qualities: Qualities,
+    *,
+    short: bool = False,
 ) -> Examination:
-    """`judged`: the quality of each anchor, in order; `qualities`: of each side of each pair."""
+    """`judged`: the quality of each anchor, in order; `qualities`: of each side of each pair.
+
+    `short`: anchors and pairs are those of the short form.
+    """
     worth = [(anchor, quality) for anchor, quality in zip(anchors, judged, strict=True)]
     worth = [(anchor, quality) for anchor, quality in worth if not is_junk(anchor)]
     kept = [anchor for anchor, _ in worth]
@@ -67,7 +72,7 @@ def examination(
     measured = _RankAgreement(rho=correlate(gold, scores), pairs=concordance(gold, scores, GAP))
     trivial = tuple(_trivial(anchors, kept, qualities))
     requirements = (
-        *_of_pairs(pairs, qualities, scenarios=len({anchor.scenario for anchor in anchors})),
+        *_of_pairs(pairs, qualities, least=_least_contrasts(anchors, short=short)),
         *_of_agreement(measured, trivial),
         _of_gold(kept),
     )
@@ -82,6 +87,11 @@ def examination(
         concordance=measured.pairs,
         alpha=_alpha(kept),
     )
+
+
+def _least_contrasts(anchors: Sequence[Anchor], *, short: bool) -> int:
+    scenarios = 1 if short else len({anchor.scenario for anchor in anchors})
+    return MIN_CONTRAST_PAIRS * scenarios
 
 
 def not_examined() -> Examination:
@@ -117,33 +127,35 @@ def requirement_text(asked: Requirement) -> str:
 # --- pairs ----------------------------------------------------------------------------------
 
 
-def _of_pairs(
-    pairs: Sequence[Pair], qualities: Qualities, *, scenarios: int
-) -> Iterator[Requirement]:
-    yield from _of_kinds(pairs, qualities, scenarios=scenarios, lead=_by_quality, suffix="")
+def _of_pairs(pairs: Sequence[Pair], qualities: Qualities, *, least: int) -> Iterator[Requirement]:
+    yield from _of_kinds(pairs, qualities, least=least, lead=by_quality, suffix="")
     # Of a judge that only grades, nobody asks which of two it prefers.
     if any(pair.key in qualities for pair in pairs):
         suffix = ", side by side in both orders"
-        yield from _of_kinds(
-            pairs, qualities, scenarios=scenarios, lead=_side_by_side, suffix=suffix
-        )
+        yield from _of_kinds(pairs, qualities, least=least, lead=_side_by_side, suffix=suffix)
 
 
 def _of_kinds(
-    pairs: Sequence[Pair], qualities: Qualities, *, scenarios: int, lead: Lead, suffix: str
+    pairs: Sequence[Pair], qualities: Qualities, *, least: int, lead: Lead, suffix: str
 ) -> Iterator[Requirement]:
     for kind in PERTURBATIONS:
         of_kind = [pair for pair in pairs if pair.kind == kind]
         yield _won(kind + suffix, of_kind, qualities, least=MIN_PAIRS, lead=lead)
+    for kind, of_kind in contrasts_asked(pairs).items():
+        fewest = least if kind == CONTRAST else MIN_CONTRAST_PAIRS_OF_A_KIND
+        yield _won(kind + suffix, of_kind, qualities, least=fewest, lead=lead)
+
+
+def contrasts_asked(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """All contrast pairs, and those of each kind that has enough of them to be asked of alone."""
     by_hand = [pair for pair in pairs if pair.kind.startswith(CONTRAST)]
-    least = MIN_CONTRAST_PAIRS * scenarios
-    yield _won(CONTRAST + suffix, by_hand, qualities, least=least, lead=lead)
+    asked = {CONTRAST: by_hand}
     for kind in sorted({pair.kind for pair in by_hand}):
         of_kind = [pair for pair in by_hand if pair.kind == kind]
         # Without this a judge that likes every "not" could pass on the other kinds.
         if len(of_kind) >= MIN_CONTRAST_PAIRS_OF_A_KIND:
-            least = MIN_CONTRAST_PAIRS_OF_A_KIND
-            yield _won(kind + suffix, of_kind, qualities, least=least, lead=lead)
+            asked[kind] = of_kind
+    return asked
 
 
 def _won(
@@ -151,7 +163,7 @@ def _won(
 ) -> Requirement:
     n = len(pairs)
     leads = [lead(pair, qualities) for pair in pairs]
-    won = sum(_is_won(pair, ahead) for pair, ahead in zip(pairs, leads, strict=True))
+    won = sum(is_won(pair, ahead) for pair, ahead in zip(pairs, leads, strict=True))
     share = won / n if n else None
     unjudged = leads.count(None)
     notes = []
@@ -171,7 +183,7 @@ def _won(
     )
 
 
-def _is_won(pair: Pair, lead: float | None) -> bool:
+def is_won(pair: Pair, lead: float | None) -> bool:
     if lead is None:
         return False
     if pair.no_gain:
@@ -183,7 +195,7 @@ Lead = Callable[[Pair, Qualities], float | None]
 """How far the better side of a pair is ahead; None if the judge came to no verdict."""
 
 
-def _by_quality(pair: Pair, qualities: Qualities) -> float | None:
+def by_quality(pair: Pair, qualities: Qualities) -> float | None:
     better, other = qualities.get(pair.better.key), qualities.get(pair.other.key)
     if better is None or other is None:
         return None

@@ -17,6 +17,7 @@ from typing import Any
 from runner.catalog.catalog import CONTRAST_FILE, HELD_OUT, Catalog
 from runner.gate.adversarial_answers import CHEATS, PASTED_PROMPT, ScenarioWithRubric, cheats
 from runner.gate.exact_pairs import ask_pairs
+from runner.gate.fact_wording import wording_problems
 from runner.gate.perturbations import moved, thinned
 from runner.grounding.outlines import outline_of
 from runner.grounding.pointing import TOLERANCE
@@ -89,7 +90,8 @@ def prove(loaded: ScenarioWithRubric, files: Files, judge: Judge) -> list[Proble
     """Everything that keeps the scenario from being measured with; empty if it is proven."""
     if loaded.rubric.is_keyed:
         return [*_structure(loaded), *_key_problems(loaded, files)]
-    problems = [*_structure(loaded), *_places(loaded, files), *_contrast_pairs(loaded)]
+    problems = [*_structure(loaded), *_wording(loaded), *_places(loaded, files)]
+    problems += _contrast_pairs(loaded)
     # Scores of a scenario whose steps do not line up would only repeat it in other words.
     if not problems:
         problems += _scores(loaded, files, judge)
@@ -116,6 +118,13 @@ def _structure(loaded: ScenarioWithRubric) -> Iterator[Problem]:
             f"write reference/1.md to reference/{len(names)}.md"
         )
         yield Problem(where=f"{scenario}/reference", message=message)
+
+
+def _wording(loaded: ScenarioWithRubric) -> Iterator[Problem]:
+    for number, step in enumerate(loaded.rubric.steps):
+        for criterion, index, message in wording_problems(step):
+            where = f"rubric.yaml steps[{number}].criteria.{criterion}.facts[{index}].says"
+            yield Problem(where=f"{loaded.scenario.id}/{where}", message=message)
 
 
 def _places(loaded: ScenarioWithRubric, files: Files) -> Iterator[Problem]:

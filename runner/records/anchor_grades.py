@@ -12,6 +12,7 @@ from pydantic import (
 )
 
 from runner.records.record import Count, Name, Record, Sha256, UnitInterval
+from runner.records.scores import FactStatus, Judging
 
 BY_MANIFEST = "what ships here is as the wheel's own MANIFEST has it; git's past is not beside it"
 """`history` in an installed package, whose files were compared."""
@@ -76,6 +77,11 @@ class JudgeLock(Record):
     """None if it was accepted before judges were examined: it screens."""
     examination: Sha256 | None = None
     """Digest of its file under locks/examinations/."""
+    short: Literal[True] | None = None
+    """It was examined on a part of the anchors and pairs (gate/short_form.py)."""
+    judging: Judging | None = None
+    """How it was asked, so that whoever verifies it need not say so; None of a judge that is
+    code."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -132,6 +138,25 @@ class AnchorsLock(Record):
                 "and an accepted one belongs to an earlier start"
             )
         return self
+
+
+class OwnJudge(Record):
+    """A judge that a project had examined."""
+
+    date: str
+    """UTC, ISO 8601."""
+    reason: Annotated[str, Field(min_length=1)]
+    generation: Annotated[int, Field(ge=1)]
+    lock: Sha256
+    """Digest of that generation of what ships: under another the entry says nothing."""
+    judge: JudgeLock
+
+
+class OwnJudges(Record):
+    """A project's locks/judges.lock, canonical JSON."""
+
+    schema_version: Literal[1] = 1
+    judges: dict[str, OwnJudge]
 
 
 class Correlation(Record):
@@ -218,6 +243,22 @@ class Examination(Record):
         return tuple(asked for asked in self.requirements if not asked.passed)
 
 
+class KeptFact(Record):
+    verdict: FactStatus
+    quote: str
+    credit: float
+
+
+class KeptReading(Record):
+    """What a judge that varies read in one step's answer: it cannot be asked again and be held to
+    it."""
+
+    facts: tuple[KeptFact, ...]
+    """In the rubric's order."""
+    false_claims: tuple[str, ...] = ()
+    """Their quotes."""
+
+
 class StoredExamination(Record):
     """locks/examinations/<judge>.json: what the judge gave each side of each pair, and the end."""
 
@@ -226,6 +267,8 @@ class StoredExamination(Record):
     examination: Examination
     qualities: dict[str, UnitInterval]
     """Key of the question (anchors/pairs.py) -> the step's quality."""
+    readings: dict[str, KeptReading] = Field(default_factory=dict, exclude_if=lambda it: not it)
+    """The same keys -> what was read; empty of a judge that can be asked again."""
 
 
 class GateVerdict(Record):
@@ -248,6 +291,14 @@ class GateVerdict(Record):
 
     BY_MANIFEST in an installed package."""
     examination: Examination
+    short: bool = False
+    """It was examined on a part of the anchors and pairs."""
+    people: Count = 0
+    """Who have graded anchors as they are."""
+    readings: Count = 0
+    """Answers to one step whose reading is kept with its quotes."""
+    own: str = ""
+    """When and why a project's own lock took the judge; empty if what ships holds it."""
     unlocked: tuple[str, ...] = ()
     """Scenarios outside held-out that no generation holds: no gated run can use them."""
 
@@ -298,6 +349,12 @@ class Gate(Record):
     """What git could not vouch for; empty if the lock is committed and its past was read.
 
     BY_MANIFEST in an installed package."""
+    short: bool = Field(default=False, exclude_if=lambda it: not it)
+    """The judge was examined on a part of the anchors and pairs."""
+    own: str = Field(default="", exclude_if=lambda it: not it)
+    """When and why a project's own lock took the judge; empty if what ships holds it."""
+    people: Count = Field(default=0, exclude_if=lambda it: not it)
+    """Who have graded anchors as they are."""
 
     @property
     def stamp(self) -> GateStamp:

@@ -14,6 +14,7 @@ from typing import Any
 from runner.agents.models import MODELS
 from runner.records import (
     BY_MANIFEST,
+    ArmError,
     ArmServer,
     Citation,
     Gate,
@@ -94,6 +95,8 @@ SELF_CHECK = (
 )
 HISTORY = "THE LOCK'S PAST: {remark}, so nothing vouches for which generation came when."
 CHANGES_SHOWN = 5
+FEW_GRADED = " So few questions refuse nothing, and bear nothing out."
+REFUSED_BY_PEOPLE = " The judge's word ranks nobody here: its error may be all of it."
 IMPORTED_CAVEAT = (
     "IMPORTED: another harness ran these cells. No sandbox of ours held the arms apart or counted "
     "their seconds; scores are made here from its transcripts, and rank nobody."
@@ -106,26 +109,35 @@ CONTRADICTED_CAVEAT = (
 )
 
 
-def build_report(
+def build_report(  # noqa: PLR0913 - what a report is made of, each by its name
     run: LoadedRun,
     scenarios: Mapping[str, Scenario],
     servers: Mapping[str, ServerSpec],
     *,
     gate: Gate | None = None,
     since: Since | None = None,
+    arm_errors: Sequence[ArmError] = (),
 ) -> Report:
     """What `runs/<run>` shows. A scenario or server that left the catalog is shown by its name.
 
     `gate`: what stood in front of it; a run that began without one stays ungated, whatever stands
-    there now. `since`: what was accepted after the run was planned.
+    there now. `since`: what was accepted after the run was planned. `arm_errors`: what people's
+    grades say of the judge; one that may be all of a difference lets it rank nobody.
     """
     view = view_of(run, topics_of(scenarios))
     # A run that began without a gate has no judge that anybody vouches for.
     shown = None if run.plan.ungated else gate
     standing: Standing = shown.standing if shown else "screens"
+    if any(error.refuses for error in arm_errors):
+        standing = "screens"
     made = _made_with(view, run.plan, standing)
     report = Report(
-        notices=(*_notices(view, run, shown, since), *_screening(view, standing, shown)),
+        notices=(
+            *_notices(view, run, shown, since),
+            *map(arm_error_text, arm_errors),
+            *_screening(view, standing, shown),
+        ),
+        arm_errors=tuple(arm_errors),
         ungated=run.plan.ungated,
         gate=shown,
         since=since,
@@ -202,6 +214,20 @@ def _few(sampled: Sampled) -> Iterator[str]:
         yield FEW.format(clusters="repositories", count=sampled.repositories, least=least)
 
 
+def arm_error_text(error: ArmError) -> str:
+    """`server × model: people graded 12 of 40 questions …`"""
+    said = (
+        f"{error.arm}: people graded {error.graded} of {error.questions} questions. Of the judge's "
+        f"difference in quality of {error.judged:+.3f}, {error.error:+.3f} "
+        f"[{error.error_low:+.3f}, {error.error_high:+.3f}] is an error that only this arm meets "
+        f"(p = {error.p:.3f}); corrected: {error.corrected:+.3f} "
+        f"[{error.low:+.3f}, {error.high:+.3f}]."
+    )
+    if error.is_thin:
+        return said + FEW_GRADED
+    return said + (REFUSED_BY_PEOPLE if error.refuses else "")
+
+
 def _screening(view: RunView, standing: Standing, gate: Gate | None) -> Iterator[str]:
     if standing == "ranks":
         return
@@ -213,6 +239,8 @@ def _screening(view: RunView, standing: Standing, gate: Gate | None) -> Iterator
         why = "no gate vouches for its judge"
     else:
         why = f"the judge {gate.judge} screens (requirements not met: {len(gate.unmet)})"
+        if gate.standing == "ranks":
+            why = f"people's grades do not bear out the judge {gate.judge}"
     yield f"SCREENING: {why}. Figures say where to look closer; no arm is ranked."
 
 

@@ -5,10 +5,12 @@ Made from the run itself, so that no reader has to know what to look for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
+from runner.agents.models import is_language_model, kind_name
 from runner.report.records import ArmReport, Report, ScenarioReport
-from runner.scoring.judges import caveats_of
+from runner.scoring.judges import caveats_of, models_of
 from runner.scoring.statistics import least_clusters
 
 BROKEN_SHARE = 0.05
@@ -101,11 +103,42 @@ def _contradictions(report: Report) -> Iterator[str]:
         )
 
 
+def _people(report: Report) -> Iterator[str]:
+    if report.gate and not report.gate.people and not report.keyed:
+        yield (
+            "That a person would grade as the gate's gold does: no person has graded an anchor "
+            "yet, only language models."
+        )
+
+
 def _judge(report: Report) -> Iterator[str]:
     yield from caveats_of(report.judges)
+    for judge, model in _of_one_family(report):
+        yield (
+            f"That {judge} is a stranger to the answers: the agent's model, {model}, is of its "
+            "family, and models favour what their own kind writes."
+        )
     if len(report.judges) > 1:
         judges = ", ".join(report.judges)
         yield f"That quality is on one scale: {len(report.judges)} judges spoke ({judges})."
+
+
+def _of_one_family(report: Report) -> Iterator[tuple[str, str]]:
+    """Each judge that is a model, with the first model of the run that is of its family."""
+    for judge in report.judges:
+        names = tuple(judge.removeprefix("panel:").split("+"))
+        families = {_family(model) for model in models_of(names)}
+        for model in report.models:
+            if is_language_model(kind_name(model)) and _family(model) in families:
+                yield judge, model
+                break
+
+
+def _family(model: str) -> str:
+    """`claude` of `anthropic:claude-sonnet-4-6`, `qwen` of `local:Qwen2.5-Coder.gguf`."""
+    name = re.split(r"[:/]", model.lower())[-1]
+    letters = re.match(r"[a-z]+", name)
+    return letters.group() if letters else name
 
 
 def _broken(report: Report) -> Iterator[str]:
@@ -294,6 +327,7 @@ CAVEATS: tuple[Callable[[Report], Iterator[str]], ...] = (
     _size,
     _noise,
     _blocks,
+    _people,
     _judge,
     _chance,
     _slants,

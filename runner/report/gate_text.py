@@ -29,6 +29,7 @@ def refusal_json(error: GateError) -> dict[str, Any]:
 def _lines(verdict: GateVerdict) -> Iterator[str]:
     generation = f"generation {verdict.generation}" if verdict.generation else "no generation yet"
     yield f"anchors: {generation}, judge {verdict.judge} {verdict.identity[:12]}"
+    yield from _examined(verdict)
     if not verdict.transcripts.n and verdict.transcripts.reason:
         yield f"  no rho: {verdict.transcripts.reason}"
     else:
@@ -46,6 +47,21 @@ def _lines(verdict: GateVerdict) -> Iterator[str]:
     yield from _examination(verdict.examination)
     for scenario in verdict.unlocked:
         yield f"not locked yet: {scenario} (`fairtrial anchors accept` it before a gated run)"
+
+
+def _examined(verdict: GateVerdict) -> Iterator[str]:
+    """By whom, on what, and whose gold it is."""
+    if verdict.own:
+        yield f"  accepted by this project's own lock, {verdict.own}"
+    if verdict.short:
+        drawn = f"{verdict.transcripts.n} anchors and a part of the pairs"
+        yield f"  examined by the short form: {drawn}, drawn before it was asked"
+    if verdict.people:
+        yield f"  people who have graded anchors: {verdict.people}"
+    elif verdict.transcripts.n:
+        yield "  no person has graded an anchor yet: all hand grades are by language models"
+    if verdict.readings:
+        yield f"  readings kept with their quotes: {verdict.readings}"
 
 
 def _examination(examination: Examination) -> Iterator[str]:

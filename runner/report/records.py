@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from runner.records import (
+    ArmError,
     Citation,
     Contradiction,
     Count,
@@ -528,6 +529,8 @@ class Report(Record):
     """What was accepted after the run was planned; None without a gate."""
     keyed: Keyed | None = unless_none()
     """None if a question of the run has no key."""
+    arm_errors: Annotated[tuple[ArmError, ...], Field(exclude_if=lambda value: not value)] = ()
+    """Of each arm that people graded beside the shell."""
     standing: Standing = "screens"
     """What the judge may do; `screens` as well if no gate vouches for it: nobody is ranked then."""
     language_model: bool

@@ -1157,11 +1157,21 @@ def _unmet(gate: Gate) -> dict[str, str]:
     return {f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)}
 
 
+def _examined(gate: Gate) -> dict[str, str]:
+    facts = {}
+    if gate.own:
+        facts["judge accepted"] = f"by a project's own lock, {gate.own}"
+    if gate.short:
+        facts["judge examined"] = "by the short form: a part of the anchors and pairs"
+    return facts
+
+
 def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
     accepted = "; ".join(since.accepted) if since else ""
     return {
         "judge": f"{gate.judge}, which {gate.standing}",
         **_unmet(gate),
+        **_examined(gate),
         "Spearman's rho": _rho(gate),
         "generation": f"{gate.generation}: {gate.reason}",
         "lock": gate.lock,

@@ -45,6 +45,10 @@ class Seen:
         return {item["id"]: item for item in listed}
 
     @property
+    def question(self) -> str:
+        return block(self.text, "QUESTION")
+
+    @property
     def answer(self) -> str:
         return block(self.text, "ANSWER")
 

@@ -41,6 +41,8 @@ from tests.scoring.material import (
 )
 
 KEPT = "deliver keeps a message it cannot store"
+LEFT_OUT = pytest.approx(0.2)
+"""What a fact of GOOD earns that is not said there: its place is cited all the same."""
 ESCAPES = "another error is not caught and leaves deliver"
 
 
@@ -80,16 +82,22 @@ def test_a_right_answer_earns_all_and_every_fact_has_its_quote(api: str) -> None
     assert all(item.quote in texts and item.credit == 1.0 for item in verdict.facts)
 
 
-def test_the_model_sees_fact_source_and_answer_and_nothing_else() -> None:
+def test_the_model_sees_question_fact_source_and_answer_and_nothing_else() -> None:
     with reading(read_honestly) as reader:
         verdict_of(reader.judge(), GOOD)
     seen, _ = sorted(reader.seen, key=lambda item: -len(item.facts))
     (shown,) = [item for item in seen.facts.values() if item["fact"] == "the base store raises"]
-    path = {"path": "shop/store.py", "lines": ["2:     def put(self, message: str) -> None:"]}
-    assert shown["source"] == [path]
+    [source] = shown["source"]
+    # The fact cites line 2; the lines around it say what becomes of it.
+    assert source["path"] == "shop/store.py" and source["lines"][:3] == [
+        "1: class Store:",
+        "2:     def put(self, message: str) -> None:",
+        "3:         raise NotImplementedError",
+    ]
     assert seen.answer == GOOD[0]
-    # Weights, criteria, places of the scenario and the prompts are no part of what is read.
-    for word in ("map_quality", "weight", "0.6", "shop-queue", SCENARIO.steps[0].prompt):
+    assert seen.question == SCENARIO.steps[0].prompt
+    # Weights, criteria, places of the scenario and other steps are no part of what is read.
+    for word in ("map_quality", "weight", "0.6", "shop-queue", SCENARIO.steps[1].prompt):
         assert word not in seen.text + seen.system
 
 
@@ -169,7 +177,14 @@ def test_a_quote_that_the_answer_does_not_hold_earns_nothing() -> None:
 def test_line_ends_and_blanks_of_a_quote_do_not_matter_and_its_letters_do() -> None:
     broken = SAID[KEPT][0].replace(" list ", "\n   list  ")
     assert fact(judged(GOOD, about(KEPT, broken))).credit == 1.0
-    assert fact(judged(GOOD, about(KEPT, SAID[KEPT][0].upper()))).credit == 0.0
+    assert fact(judged(GOOD, about(KEPT, SAID[KEPT][0].upper()))).credit == LEFT_OUT
+
+
+def test_a_quote_may_begin_with_its_item_s_number() -> None:
+    numbered = "1. `Queue.deliver` (shop/queue.py:11) tries to store the message"
+    assert numbered in GOOD[0]
+    found = fact(judged(GOOD, about(KEPT, numbered)))
+    assert (found.credit, found.place) == (1.0, "right")
 
 
 @pytest.mark.parametrize("quote", ["", "the", "it  to", GOOD[0]])
@@ -177,7 +192,7 @@ def test_a_quote_too_short_or_too_long_to_be_one_earns_nothing(quote: str) -> No
     texts = (GOOD[0] + " word" * 80, GOOD[1])
     if len(quote) > 20:
         quote = texts[0]
-    assert fact(judged(texts, about(KEPT, quote))).credit == 0.0
+    assert fact(judged(texts, about(KEPT, quote))).credit == LEFT_OUT
 
 
 def test_the_prompt_pasted_is_not_the_answers_own_words() -> None:
@@ -273,16 +288,45 @@ def test_a_contradicted_fact_costs_more_than_one_left_out() -> None:
     turned = ("`Queue.deliver` drops a message that it cannot store. " + GOOD[0], GOOD[1])
     wrong = judged(turned, about(KEPT, "drops a message that it cannot store", "contradicted"))
     silent = judged(turned, about(KEPT, "", "absent"))
-    assert fact(wrong).credit == -0.5 and fact(wrong).quote
+    # Its place is cited all the same: whoever goes there finds the fact.
+    assert fact(wrong).credit == pytest.approx(-0.25 + 0.2) and fact(wrong).quote
     # A third of .6 is the fact's weight in its step, and the step is half of the whole.
-    assert silent.quality == pytest.approx(1 - 0.2 / 2)
-    assert wrong.quality == pytest.approx(1 - 0.3 / 2)
+    assert silent.quality == pytest.approx(1 - 0.2 * 0.8 / 2)
+    assert wrong.quality == pytest.approx(1 - 0.2 * 1.05 / 2)
     assert adds_up(wrong, RUBRIC)
 
 
 def test_a_contradiction_without_its_quote_costs_nothing() -> None:
     verdict = judged(GOOD, about(KEPT, "words nobody wrote here", "contradicted"))
-    assert fact(verdict).credit == 0.0
+    assert fact(verdict).credit == LEFT_OUT
+
+
+def test_right_places_without_a_statement_are_worth_little_and_more_than_nothing() -> None:
+    places = "See shop/queue.py:11, shop/queue.py:38 and shop/store.py:2."
+    listed = judged((places, ""), all_facts("", "absent"))
+    silent = judged(("I did not look.", ""), all_facts("", "absent"))
+    assert silent.quality == 0.0 < listed.steps[0].quality < 0.25 * judged(GOOD).steps[0].quality
+    spray = " ".join(f"shop/queue.py:{line}." for line in range(1, 2000, 3))
+    sprayed = judged((f"{places}\n\n{spray}", ""), all_facts("", "absent"))
+    assert sprayed.quality < listed.quality / 4
+
+
+def test_right_words_in_wrong_files_lose_more_than_half_and_at_wrong_lines_less() -> None:
+    def moved(**to: str) -> float:
+        text = GOOD[0]
+        for number in range(60, 0, -1):
+            text = text.replace(f".py:{number}", f"{to['file']}.py:{number + int(to['by'])}")
+        return judged((text, GOOD[1])).steps[0].quality
+
+    right = judged(GOOD).steps[0].quality
+    elsewhere, below = moved(file="x", by="0"), moved(file="", by="300")
+    assert elsewhere == pytest.approx(0.4 * right) and elsewhere < below < 0.6 * right
+
+
+def test_one_misread_line_does_not_decide_for_what_has_no_place() -> None:
+    misplaced = judged((GOOD[0].replace("shop/queue.py:11", "shop/journal.py:11"), GOOD[1]))
+    free = fact(misplaced, "only OSError is caught")
+    assert free.credit == pytest.approx(0.8) and "other places" in free.reason
 
 
 def test_being_wrong_costs_the_step_even_where_a_criterion_has_nothing_left() -> None:
@@ -296,8 +340,8 @@ def test_being_wrong_costs_the_step_even_where_a_criterion_has_nothing_left() ->
         return report
 
     verdict = judged(GOOD, rule)
-    # map_quality 1 × .6, justification -.5 × .4: the deficit of .2 is taken from the .6.
-    assert verdict.steps[0].quality == pytest.approx(0.4)
+    # map_quality 1 × .6, justification -.25 × .4: the deficit of .1 is taken from the .6.
+    assert verdict.steps[0].quality == pytest.approx(0.5)
     assert verdict.steps[0].criteria["justification"].score == 0.0
     assert adds_up(verdict, RUBRIC)
 
@@ -319,8 +363,8 @@ def test_a_false_claim_of_the_answer_is_charged_to_the_criterion_whose_source_sh
     quote = "a full disk is the one failure that passes"
     verdict = judged(GOOD, claiming((quote, "shop/queue.py", 14)))
     (claim,) = verdict.false_claims
-    assert (claim.criterion, claim.credit, claim.line) == ("map_quality", -0.5, 14)
-    assert verdict.steps[0].criteria["map_quality"].score == pytest.approx(1 - 0.5 / 3)
+    assert (claim.criterion, claim.credit, claim.line) == ("map_quality", -0.25, 14)
+    assert verdict.steps[0].criteria["map_quality"].score == pytest.approx(1 - 0.25 / 3)
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,8 @@ def test_noise_and_agreement_of_a_panel_are_shown(
     code, out, _ = fairtrial("judge-noise", "done", "--json")
     noise = json.loads(out)
     assert code == 0 and noise["judges"] == ["checklist", SONNET] and noise["alpha"] is not None
-    # One of two answers: its second step 0 or 1, so the whole .5 apart: √(.125 / 2).
-    assert noise["scenario"]["sd"] == pytest.approx((0.125 / 2) ** 0.5)
+    # One of two answers: its second step .2 or 1, so the whole .4 apart: √(.08 / 2).
+    assert noise["scenario"]["sd"] == pytest.approx((0.08 / 2) ** 0.5)
     assert [CORE, "impact", "map_quality"] in noise["rewrite"]
     code, out, _ = fairtrial("judge-noise", "done")
     assert "rewrite: shop-queue / impact / map_quality" in out
@@ -265,9 +265,11 @@ def test_close_arms_are_compared_side_by_side_and_others_are_not(
     fairtrial: Any, tree: Tree, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def alike(seen: Seen) -> Any:
-        """Sees nothing in either answer, and prefers the one that cites the retry."""
-        if "ANSWER 1" not in seen.text:
-            return {"facts": {name: said("", "absent") for name in seen.facts}, "false_claims": []}
+        """Sees nothing right in either answer, and prefers the one that cites the retry."""
+        if "ANSWER 2 " not in seen.text:
+            quote = "`failed` list" if "`failed` list" in seen.answer else "`OSError`"
+            wrong = said(quote, "contradicted")
+            return {"facts": dict.fromkeys(seen.facts, wrong), "false_claims": []}
         one, other = block(seen.text, "ANSWER 1"), block(seen.text, "ANSWER 2")
         better = "1" if "retry_failed" in one else "2" if "retry_failed" in other else "neither"
         return {"quote_1": one[:40], "quote_2": other[:40], "better": better}

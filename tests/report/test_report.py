@@ -17,6 +17,7 @@ from runner.records import BY_MANIFEST, Gate, Price, PriceList, TokenBreakdown
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
 from runner.report import html, markdown, terminal
 from runner.report.build_report import build_report
+from runner.report.caveats import not_concluded
 from runner.report.grid import clean
 from runner.report.records import ArmReport, Report
 from runner.report.report_files import FORMATS, render_json, write_report
@@ -953,3 +954,21 @@ def test_a_page_of_as_many_cells_as_it_can_hold_leaves_none_out() -> None:
     for section in report.sections:
         cells = of_scenario(section, report)[1]
         assert (len(cells.rows), cells.notes) == (CELLS_SHOWN // 2, ())
+
+
+@pytest.mark.parametrize(
+    ("judge", "model", "says"),
+    [
+        ("model:claude-haiku-4-5", "claude-sonnet-4-6", True),
+        ("model:anthropic:claude-x", "claude-sonnet-4-6", True),
+        ("panel:checklist+model:openai:gpt-5.1", "openai:gpt-6", True),
+        ("model:openai:gpt-5.1", "claude-sonnet-4-6", False),
+        ("checklist", "claude-sonnet-4-6", False),
+    ],
+)
+def test_a_judge_of_the_family_of_the_agents_model_is_named(
+    judge: str, model: str, says: bool
+) -> None:
+    changed = {"judges": (judge,), "models": (model,)}
+    sentences = not_concluded(report_of(small_run()).model_copy(update=changed))
+    assert says == any("its family" in it and judge in it and model in it for it in sentences)

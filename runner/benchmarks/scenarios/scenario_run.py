@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,15 +15,17 @@ from runner.benchmarks.scenarios.scenario_benchmark import ScenarioBenchmark
 from runner.catalog.checkout import Checkout
 from runner.gate import gate
 from runner.gate.chain import read_chain
+from runner.gate.own_judges import accepted_judging
 from runner.gate.rescoring import since
 from runner.protocols import Judge
-from runner.records import Gate, Judging, Scenario, Scorecard
+from runner.records import ArmError, Gate, Judging, Scenario, Scorecard
 from runner.records.run_store import LoadedRun, RunStore
 from runner.report.build_report import build_report
 from runner.report.page_data import PageData, page_data
 from runner.report.records import Report
 from runner.runs.audit import Audit, with_cards
 from runner.runs.judging import with_endpoints
+from runner.runs.run_people import PEOPLE_OF_RUN, arm_errors
 from runner.scoring import judges
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.replies import Replies
@@ -71,7 +74,32 @@ class AskedJudge:
 
     def of_answers(self, checkout: Checkout) -> JudgeSettings:
         """Of answers that are no run's."""
-        return self.settings(checkout, self.judging or Judging(), self.replies)
+        return self.settings(checkout, self.as_accepted(checkout) or Judging(), self.replies)
+
+    def of_anchors(self, checkout: Checkout) -> JudgeSettings:
+        """Of the anchors: what a judge says of them is kept by itself, and its cost counted."""
+        judging = self.judging or Judging()
+        # Not by identity: after a change of what is counted, the same replies are counted anew.
+        name = re.sub(r"[^\w.-]+", "-", "+".join(judging.judges))
+        kept = self.replies.with_name("examined") / name
+        return self.settings(checkout, judging, kept, Replies(folder=kept).spent_usd())
+
+    def with_judging(self, judging: Judging | None) -> AskedJudge:
+        return replace(self, judging=judging)
+
+    def as_accepted(self, checkout: Checkout, *, where_it_was: bool = False) -> Judging | None:
+        """What is asked for; of a judge that was accepted, and of which no more is said, as then.
+
+        `where_it_was`: at the address of then, for whoever reads what it said and asks nothing.
+        """
+        asked = self.judging
+        if asked is None or asked != Judging(judges=asked.judges, weights=asked.weights):
+            return asked
+        name = asked.judges[0]
+        accepted = accepted_judging(checkout.root, checkout.judges_of, name)
+        if accepted is None or accepted.judges != asked.judges:
+            return asked
+        return accepted if where_it_was else accepted.model_copy(update={"endpoints": {}})
 
 
 def require_judge(settings: JudgeSettings) -> Judge:
@@ -102,7 +130,7 @@ class ScenarioRun:
         """What is asked for, else as before. Raises FairtrialError as `require_scorecards`."""
         # Before its judge is looked for: a run of queries has one that judges no scorecard.
         self.require_scorecards()
-        return self.asked.judging or self.store.judging() or Judging()
+        return self.asked.as_accepted(self.checkout) or self.store.judging() or Judging()
 
     def judge_as_before(self) -> JudgeSettings:
         """For a report, which repeats verdicts: nothing is asked, and no key is needed."""
@@ -121,6 +149,9 @@ class ScenarioRun:
         judge = require_judge(settings)
         self.store.write_judging(with_endpoints(judging, judge))
         return settings, judge
+
+    def audit_as_before(self) -> Audit:
+        return self.audit(judges.open_judge(self.judge_as_before()))
 
     # --- what it gives --------------------------------------------------------------------------
 
@@ -163,7 +194,13 @@ class ScenarioRun:
         catalog = self.checkout.catalog
         scenarios = self._scenarios()
         servers = {name: it.spec for name, it in catalog.servers.sound().items()}
-        return build_report(run, scenarios, servers, gate=gate, since=accepted)
+        errors = self._arm_errors(run)
+        return build_report(run, scenarios, servers, gate=gate, since=accepted, arm_errors=errors)
+
+    def _arm_errors(self, run: LoadedRun) -> tuple[ArmError, ...]:
+        if not (self.store.folder / PEOPLE_OF_RUN).is_dir():
+            return ()
+        return arm_errors(self.audit_as_before(), run)
 
     def page_data(self, run: LoadedRun) -> PageData:
         """What its page shows of each cell, with lines of the commits that answers cite."""
@@ -197,6 +234,7 @@ class ScenarioRun:
                 scenarios=checkout.shipped_among(scenarios),
                 sources=checkout.source,
                 catalog=checkout.catalog,
+                project=checkout.judges_of,
             )
             gate.require(verdict)
             return gate.gate_record(checkout.root, verdict)

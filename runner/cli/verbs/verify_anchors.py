@@ -25,9 +25,17 @@ def run(request: Verb) -> int:
     asked = opening.asked_judge(request.judge.judging, request.spending)
     try:
         checkout = opening.open_checkout(request.root)
-        judge = open_judge(asked.of_answers(checkout))
-        sources = checkout.source
-        verdict = gate.verify(checkout.root, judge, sources=sources, pairs="again", log=output.tell)
+        # What it said is verified where it was said; nobody is asked.
+        as_then = asked.as_accepted(checkout, where_it_was=True)
+        judge = open_judge(asked.with_judging(as_then).of_anchors(checkout))
+        verdict = gate.verify(
+            checkout.root,
+            judge,
+            sources=checkout.source,
+            pairs="again",
+            log=output.tell,
+            project=checkout.project,
+        )
     except GateError as error:
         if request.json:
             output.show_json(gate_text.refusal_json(error))

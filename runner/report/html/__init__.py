@@ -28,6 +28,7 @@ from runner.report.verdict_sentence import extent, verdicts
 
 TEMPLATES = Path(__file__).parent
 NO_DATA = PageData()
+REPORT_ASSETS = ("report.css", "report.js")
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
 SECTIONS_BYTES = 0.9 * PAGE_BYTES
@@ -68,9 +69,14 @@ def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]
 
 
 def _beside(report: Report, sections: Mapping[str, _Section]) -> Iterator[tuple[str, str]]:
-    template = _template("block.html")
+    template = template_of("block.html")
     for file, (title, markup) in sections.items():
-        yield file, template.render(report=report, section=markup, title=title, **_assets())
+        yield (
+            file,
+            template.render(
+                report=report, section=markup, title=title, **assets_of(*REPORT_ASSETS)
+            ),
+        )
 
 
 def render(report: Report, data: PageData = NO_DATA) -> str:
@@ -87,7 +93,7 @@ def _page(
 ) -> str:
     said = list(verdicts(report))
     plots = list(pareto(report, data))
-    return _template("report.html").render(
+    return template_of("report.html").render(
         report=report,
         data=data,
         tables=tables,
@@ -104,15 +110,14 @@ def _page(
         where=where,
         cell_anchor=cell_anchor,
         strip=list(tables.provenance(report)),
-        **_assets(),
+        **assets_of(*REPORT_ASSETS),
     )
 
 
 @cache
-def _assets() -> dict[str, object]:
-    """The style and the script, and the policy that allows these two."""
-    files = {name: (TEMPLATES / name).read_text("utf-8") for name in ("report.css", "report.js")}
-    css, js = (f"\n{text}" for text in files.values())
+def assets_of(style: str, script: str) -> dict[str, object]:
+    """A style and a script, and the policy that allows these two."""
+    css, js = (f"\n{(TEMPLATES / name).read_text('utf-8')}" for name in (style, script))
     policy = f"default-src 'none'; style-src '{_digest(css)}'; script-src '{_digest(js)}'"
     # Ours, and read from beside this file: nothing of a run is in them.
     return {"css": Markup(css), "js": Markup(js), "policy": policy}  # noqa: S704
@@ -124,12 +129,12 @@ def _digest(text: str) -> str:
 
 def render_tables(title: str, shown: Iterable[Table], plots: Iterable[Plot] = ()) -> str:
     """Tables, then plots, on a page of their own; escaped as `render` does."""
-    return _template("tables.html").render(
-        title=title, shown=list(shown), plots=list(plots), **_assets()
+    return template_of("tables.html").render(
+        title=title, shown=list(shown), plots=list(plots), **assets_of(*REPORT_ASSETS)
     )
 
 
-def _template(name: str) -> Template:
+def template_of(name: str) -> Template:
     return _environment().get_template(name)
 
 

@@ -1,13 +1,27 @@
 """What a model read in an answer, counted: code decides what each reading earns.
 
-    +1.00  stated, and its place is cited there; or the fact asks for none
+    +1.00  stated, and its place is cited there
     +0.75  stated, and its place is cited elsewhere in the step's answer
     +0.45  stated, and no place is cited for it
     +0.40  stated with another place: another line and another file are equally wrong
+    +1.00  stated, and asks for no place; less if what the step says is cited wrongly (`BELIEF`)
     ×0.5   partial
      0     absent; a quote that is not in the answer, or was given to the agent
-    -0.50  contradicted
-    -0.50  each claim that the shown source contradicts, in facts of its criterion's mean weight
+    -0.25  contradicted
+    +0.20  to these two if the fact's place is cited: somebody who goes there finds the fact
+    -0.25  each claim that the shown source contradicts, in facts of its criterion's mean weight
+
+The prices below +.40 are fitted to a strong reader's verdicts on 19 anchors of all three held-out
+scenarios. Before (-.50 twice, and neither BELIEF nor +.20) steps graded .16 to .39 came out at 0.
+Over those 70 steps, and over the 16 of four anchors that were read once the prices stood:
+
+                                                      fitted, before    others, before
+    rho with the grades                                .958  .952         .904  .887
+    pairs at least .1 apart that are ordered alike     97.9  96.0 %       98.8  95.9 %
+    distance to the grades (root mean square)          .088  .112         .078  .110
+
+The grades alone would let a contradiction cost nothing, and a wrong answer be worth as much as
+none.
 
 A criterion is the weighted mean of its facts, and what one falls short of 0 is taken from the
 step's others in proportion: the step is Σ weight × criterion, never below 0.
@@ -56,7 +70,12 @@ from runner.scoring.judges.checklist.sentences import Context, units_of
 from runner.scoring.judges.form import ClaimReading, FactReading, Shown
 from runner.scoring.judges.quotes import Index, Span, find_quote
 
-STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM = 1.0, 0.5, -0.5, -0.5
+STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM, PLACE = 1.0, 0.5, -0.25, -0.25, 0.2
+BELIEF: Mapping[Placing, float] = {"right": 1.0, "wrong_line": 0.7, "wrong_file": 0.4}
+"""What facts without a place are worth in a step whose facts with one are all cited so: between a
+third and half of a step, they would be paid in full whatever is cited."""
+FEWEST_PLACED = 3
+"""Without so many, one misread line would decide for the whole step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +142,20 @@ class Counting:
         placed_first = sorted(self.facts, key=lambda key: not self.facts[key].cites)
         found = {}
         for key in placed_first:
-            found[key] = self._credit(self.facts[key], read[key], capacity)
+            found[key] = self._with_place(self.facts[key], read[key], capacity)
+        belief = _belief(found.values())
+        for key, credit in found.items():
+            if not self.facts[key].cites and credit.worth > 0 and belief < 1:
+                worth, why = credit.worth * belief, "; ".join(filter(None, [credit.why, _DOUBTED]))
+                found[key] = replace(credit, worth=worth, why=why)
         return {key: found[key] for key in self.facts}
+
+    def _with_place(self, fact: Fact, read: FactReading, capacity: list[int]) -> _ReadingCredit:
+        credit = self._credit(fact, read, capacity)
+        if credit.worth > 0 or not _is_cited(fact, self.reading.places):
+            return credit
+        worth, why = credit.worth + PLACE * self.reading.trust, f"{credit.why}, its place is cited"
+        return replace(credit, worth=worth, why=why)
 
     def _credit(self, fact: Fact, read: FactReading, capacity: list[int]) -> _ReadingCredit:
         if read.verdict == "absent":
@@ -197,7 +228,10 @@ class Counting:
         self, read: Sequence[ClaimReading], credits_: Iterable[_ReadingCredit]
     ) -> Iterator[FalseClaim]:
         """Those that hold, by where they stand in the answer: at most five, each place once."""
-        taken = [find_quote(item.quote, self.text) for item in credits_ if item.worth < 0]
+        taken = []
+        for item in credits_:
+            if item.status == "contradicted":
+                taken.append(find_quote(item.quote, self.text))
         held = []
         for claim in read:
             span, criterion = find_quote(claim.quote, self.text), self._criterion(claim)
@@ -228,6 +262,15 @@ def _false_claim(step: str, criterion: str, claim: ClaimReading) -> FalseClaim:
         line=claim.line,
         credit=FALSE_CLAIM,
     )
+
+
+_DOUBTED = "other places of the step are wrong"
+
+
+def _belief(credits_: Iterable[_ReadingCredit]) -> float:
+    """What facts without a place are worth, by how those with one are cited."""
+    worths = [BELIEF[credit.place] for credit in credits_ if credit.place != "none"]
+    return 1 - math.fsum(1 - worth for worth in worths) / max(FEWEST_PLACED, len(worths))
 
 
 def _overlap(span: Span, other: Span | None) -> bool:

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from runner.records import FactStatus, Record, digest_of
 
 Read_co = TypeVar("Read_co", covariant=True)
-VERSION = "1"
+VERSION = "2"
 """Raise it if the form of a request or of a reply changes; the prompt's text counts by itself."""
 TOOL = "report_reading"
 MAX_CLAIMS = 5
@@ -93,9 +93,10 @@ class Question(Protocol[Read_co]):
 
 @dataclass(frozen=True, kw_only=True)
 class FactsRequest:
-    """Some facts of a step, and the step's answer."""
+    """Some facts of a step, what its answer was asked, and the answer."""
 
     asked: tuple[FactQuestion, ...]
+    question: str
     answer: str
 
     @property
@@ -105,9 +106,10 @@ class FactsRequest:
     @cached_property
     def text(self) -> str:
         """The user's message."""
-        blocks = fenced({"FACTS": facts_block(self.asked), "ANSWER": self.answer})
+        facts = facts_block(self.asked)
+        blocks = {"QUESTION": self.question, "FACTS": facts, "ANSWER": self.answer}
         ids = ", ".join(fact.id for fact in self.asked)
-        return f"{blocks}\nReport on {ids} and on false claims."
+        return f"{fenced(blocks)}\nReport on {ids} and on false claims."
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -183,7 +185,10 @@ def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def batches(asked: Sequence[FactQuestion], size: int, answer: str) -> Iterator[FactsRequest]:
+def batches(
+    asked: Sequence[FactQuestion], size: int, question: str, answer: str
+) -> Iterator[FactsRequest]:
     """Requests of up to `size` facts each, in the order given."""
     for start in range(0, len(asked), size):
-        yield FactsRequest(asked=tuple(asked[start : start + size]), answer=answer)
+        some = tuple(asked[start : start + size])
+        yield FactsRequest(asked=some, question=question, answer=answer)

@@ -23,8 +23,6 @@ from runner.support.interrupts import run_until_done
 
 R = TypeVar("R")
 ATTEMPTS = 2
-AT_ONCE = 4
-"""Requests under way at the same time."""
 
 
 @runtime_checkable
@@ -109,7 +107,7 @@ class Asking:
         return said
 
     async def _ask_all(self, asks: Sequence[Ask[R]], said: dict[str, R]) -> None:
-        slots = asyncio.Semaphore(AT_ONCE)
+        slots = asyncio.Semaphore(self.settings.at_once)
         model = open_model(self.model, self.settings.models)
 
         failures: list[FairtrialError] = []

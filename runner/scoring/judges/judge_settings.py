@@ -20,6 +20,8 @@ class JudgeSettings:
     """Where replies are kept; None keeps none."""
     reply_sec: float = 600.0
     """What one reply may take, from its first word to its last."""
+    at_once: int = 4
+    """Requests under way at the same time."""
     purse: JudgeBudget = field(default_factory=JudgeBudget)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Of the servers of local weights."""

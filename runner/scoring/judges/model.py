@@ -8,6 +8,7 @@ other answer. What it cannot do: find a mistake about what the shown lines do no
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,11 +43,13 @@ from runner.scoring.judges.inputs import judging_code, verdict_inputs
 from runner.scoring.judges.judge_requests import Ask, Asking, JudgeEstimate, ToJudge
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.pairwise import PairAsk, pair
-from runner.support.errors import FairtrialError, NoVerdict
+from runner.support.errors import FairtrialError, NoReply, NoVerdict
 from runner.support.token_estimate import CHARS_PER_TOKEN
 
 OUTPUT_TOKENS = 8192
 """Of one reply. Thinking is off: a forced call takes none."""
+FEWEST_LINES = 14
+"""Shown of a place: a shorter one with as many lines before it as after it."""
 TOKENS_PER_FACT = 60
 """Of a reply, as it is estimated: an id, a verdict and a quote."""
 
@@ -92,6 +95,7 @@ class ModelJudge:
             raise FairtrialError(f"{model} has no API that a judge could ask", hint=hint)
         self.model, self.name = model, f"model:{model}"
         self.judging = settings.judging
+        self.at_once = settings.at_once
         self.endpoint = self.judging.endpoints.get(model, endpoint.digest)
         limits = replace(settings.models, thinking_tokens=0, output_tokens=OUTPUT_TOKENS)
         self.asking = Asking(model, replace(settings, models=limits))
@@ -133,7 +137,8 @@ class ModelJudge:
 
     def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
         """What is left to ask of some answers. Raises NoVerdict without a source."""
-        asks = [ask for one in answers for ask in self._asks(list(_steps(*one)))]
+        by_key = {ask.key: ask for one in answers for ask in self._asks(list(_steps(*one)))}
+        asks = list(by_key.values())
         missing = [ask for ask in asks if self.asking.kept(ask) is None]
         chars = [len(form.system_prompt()) + len(ask.request.text) for ask in missing]
         chars += [len(canonical_json(ask.request.schema)) for ask in missing]
@@ -154,6 +159,15 @@ class ModelJudge:
             usd=self.asking.settings.purse.cost_usd(self.model, [usage]),
         )
 
+    def read_ahead(self, answers: Iterable[ToJudge]) -> None:
+        """Have what is missing said of some answers together, so that `judge` finds it kept.
+
+        Raises as `judge` does, but for a reply that cannot be used, which is `judge`'s to name.
+        """
+        asks = {ask.key: ask for one in answers for ask in self._asks(list(_steps(*one)))}
+        with contextlib.suppress(NoReply):
+            self.asking.said(list(asks.values()))
+
     def pairs(
         self,
         rubric: Rubric,
@@ -170,16 +184,15 @@ class ModelJudge:
             for place, (key, fact) in enumerate(facts_of(one.rubric).items(), 1):
                 shown = tuple(one.shown[key])
                 asked.append(FactQuestion(id=f"f{place}", says=fact.says, shown=shown))
-            texts = visible(one.answer.text), visible(other.answer.text)
-            yield pair(self._basis, one.number, asked, *texts)
+            yield pair(self._basis, one.number, asked, (one.answer, other.answer))
 
     def _asks(self, steps: Sequence[_JudgedStep]) -> Iterator[FactAsk]:
         for step in steps:
             if step.answer is not None:
                 for duplicate in range(1, self.judging.duplicates + 1):
-                    yield from self._asks_of(step, visible(step.answer.text), duplicate)
+                    yield from self._asks_of(step, step.answer, duplicate)
 
-    def _asks_of(self, step: _JudgedStep, text: str, duplicate: int) -> Iterator[FactAsk]:
+    def _asks_of(self, step: _JudgedStep, answer: AnswerStep, duplicate: int) -> Iterator[FactAsk]:
         facts = facts_of(step.rubric)
         order = list(facts)
         # In one order alone, what stands first or last would always be read alike.
@@ -189,7 +202,8 @@ class ModelJudge:
         asked = []
         for name, key in ids.items():
             asked.append(FactQuestion(id=name, says=facts[key].says, shown=tuple(step.shown[key])))
-        for request in form.batches(asked, self.judging.batch, text):
+        text = visible(answer.text)
+        for request in form.batches(asked, self.judging.batch, answer.prompt, text):
             yield FactAsk(
                 key=digest_of([self._basis, request.text, request.schema, duplicate]),
                 step=step.number,
@@ -226,12 +240,10 @@ def _read(place: MustCite, source: LineSource | None) -> Shown:
     if source is None:
         raise NoVerdict("the judge reads the lines that facts cite, and no source is at hand")
     end = place.end or place.line
-    return Shown(
-        path=place.path,
-        line=place.line,
-        end=end,
-        text=source.lines(place.path, place.line, end),
-    )
+    # A call alone does not show the branch that it stands in.
+    margin = max(0, FEWEST_LINES - (end - place.line)) // 2
+    line, end = max(1, place.line - margin), end + margin
+    return Shown(path=place.path, line=line, end=end, text=source.lines(place.path, line, end))
 
 
 # --- what is counted ------------------------------------------------------------------------

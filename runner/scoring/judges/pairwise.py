@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from runner.records import Count, Record, digest_of
+from runner.records import AnswerStep, Count, Record, digest_of
+from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.form import BrokenReply, FactQuestion, closed_object, facts_block, fenced
 from runner.scoring.judges.judge_requests import Ask
 from runner.scoring.judges.quotes import find_quote
@@ -37,6 +38,7 @@ class PairRequest:
     """form.Question: two answers in one order."""
 
     asked: tuple[FactQuestion, ...]
+    question: str
     answers: tuple[str, str]
 
     @property
@@ -45,7 +47,7 @@ class PairRequest:
 
     @cached_property
     def text(self) -> str:
-        blocks = {"FACTS": facts_block(self.asked)}
+        blocks = {"QUESTION": self.question, "FACTS": facts_block(self.asked)}
         for number, answer in enumerate(self.answers, 1):
             blocks[f"ANSWER {number}"] = answer
         return f"{fenced(blocks)}\nReport which answer is better."
@@ -99,12 +101,13 @@ def _preferred(ask: Ask[Preference], said: Mapping[str, Preference]) -> int | No
 
 
 def pair(
-    basis: object, step: int, asked: Sequence[FactQuestion], first: str, second: str
+    basis: object, step: int, asked: Sequence[FactQuestion], answers: tuple[AnswerStep, AnswerStep]
 ) -> PairAsk:
     """`basis`: what a reply follows from beside the request."""
     made = []
-    for answers in ((first, second), (second, first)):
-        request = PairRequest(asked=tuple(asked), answers=answers)
+    first, second = (visible(answer.text) for answer in answers)
+    for texts in ((first, second), (second, first)):
+        request = PairRequest(asked=tuple(asked), question=answers[0].prompt, answers=texts)
         key = digest_of([basis, request.system, request.text])
         made.append(Ask(key=key, step=step, request=request))
     return PairAsk(forward=made[0], backward=made[1])

@@ -25,6 +25,9 @@ def find_quote(quote: str, text: str) -> Span | None:
     return match.span() if match else None
 
 
+_MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+
+
 class Index:
     """The words of a step's sentences, to find those that a quote is of."""
 
@@ -40,9 +43,9 @@ class Index:
         """Positions of the sentences that hold the quote; of a list, those that hold its lines."""
         found = self._run(quote)
         if not found:
-            # Marks of items and rows are words of the quote, and not of the sentences.
+            # An item's number is a word of the quote, and not of the sentence.
             for line in quote.splitlines():
-                found |= self._run(line)
+                found |= self._run(_MARK.sub("", line))
         return frozenset(found)
 
     def _run(self, text: str) -> set[int]:
