@@ -41,6 +41,8 @@ from runner.support.errors import FairtrialError
 DEFINED = "defined.json"
 _EXACT = re.compile(r"\d+\.\d+\.\d+\S*")
 _TAG_CHARS = 24
+_STARTED = ("command", "env", "private", "warm_up", "canaries")
+"""What a definition says of how a server is started and proven."""
 
 
 class Defined(Record):
@@ -115,6 +117,9 @@ class Definer:
             facts = _as_base(steps, like.spec) if like else None
             if facts is None or facts.otherwise:
                 find_out(steps)
+                if facts and like and _starts_as(steps, like.spec):
+                    # It lacked what the base lacked before it was mended: no doing of the head's.
+                    facts = facts.model_copy(update={"otherwise": ""})
             facts = facts or Defined(unpinned="", otherwise="")
             place = kept or self.checkout.state / "versions" / steps.name / (
                 (like and "head") or "base"
@@ -172,6 +177,12 @@ def _as_base(steps: OnboardingState, base: ServerSpec) -> Defined:
     if otherwise:
         steps.say(f"  {otherwise}: looking at it anew")
     return Defined(unpinned=candidate.unpinned, otherwise=otherwise)
+
+
+def _starts_as(steps: OnboardingState, base: ServerSpec) -> bool:
+    path = steps.folder / "server.yaml"
+    own = parse_yaml(path.read_text("utf-8"), ServerSpec, where=str(path))
+    return all(getattr(own, name) == getattr(base, name) for name in _STARTED)
 
 
 def _why_not(steps: OnboardingState) -> str:
