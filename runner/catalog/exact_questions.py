@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from runner.grounding.grammars import language_of
 from runner.records import (
     ANSWER_FORM,
     ExactKind,
@@ -22,6 +25,7 @@ from runner.records import (
 QUESTIONS_FILE = "questions.yaml"
 STEP = "answer"
 _NAME = re.compile(r"^ *- name: +['\"]?([a-z0-9][a-z0-9._-]{0,63})['\"]? *$", re.MULTILINE)
+_DEFINED_ONCE: frozenset[ExactKind] = frozenset({"callers", "test_callers", "uses"})
 _ASKS: dict[ExactKind, str] = {
     "callers": "who calls it",
     "test_callers": "which tests call it",
@@ -82,15 +86,32 @@ def scenario_of(folder: str, asked: ExactQuestions, question: ExactQuestion) -> 
 
 
 def known_in(asked: ExactQuestions) -> KnownName | None:
-    """The same for all of a repository's cells: the first name that a key says is defined.
+    """The same for all of a repository's cells: the longest name that a key says is defined once.
 
-    What an answer may cite besides is the definition first, with its name.
+    What an answer may cite besides is the definition first, with its name. It is of the language
+    that most questions are about, which need not be the repository's: a server that does not read
+    it would be asked in vain. Of a name with forty hits a server may show the first ten.
     """
+    asked_in = Counter(map(_language_of, asked.questions))
+    named: list[tuple[Any, MustCite]] = []
     for question in asked.questions:
         for place in question.key.optional:
+            language = language_of(place.path, b"")
+            # Of two languages that are asked about alike, the repository's own.
+            liked = asked_in[language], language == asked.language
+            rare = question.key.kind in _DEFINED_ONCE, len(place.symbol or "")
             if place.symbol:
-                return KnownName(symbol=place.symbol, path=place.path, language=asked.language)
-    return None
+                named.append(((liked, rare), place))
+    if not named:
+        return None
+    place = max(named, key=lambda it: it[0])[1]
+    language = language_of(place.path, b"") or asked.language
+    return KnownName(symbol=place.symbol or "", path=place.path, language=language)
+
+
+def _language_of(question: ExactQuestion) -> str | None:
+    places = question.key.places or question.key.optional
+    return language_of(places[0].path, b"") if places else None
 
 
 def rubric_of(question: ExactQuestion) -> Rubric:

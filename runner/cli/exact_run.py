@@ -90,15 +90,18 @@ def require_defined(servers: Sequence[str]) -> None:
 
 
 def _drawn(names: Sequence[str], count: int | None) -> tuple[str, ...]:
-    """The same ones each time, of all repositories alike."""
+    """The same ones each time, of all repositories alike.
+
+    In the order of the draw: a run that is cut short would have asked of the first repositories
+    alone.
+    """
     from runner.records import digest_of
     from runner.support.errors import FairtrialError
 
     if not names:
         hint = "--repo PATH makes some of a repository"
         raise FairtrialError("there are no questions with a key", hint=hint)
-    drawn = {*sorted(names, key=digest_of)[:count]}
-    return tuple(name for name in names if name in drawn)
+    return tuple(sorted(names, key=digest_of)[:count])
 
 
 def _made(request: QuestionWords, checkout: shapes.Checkout) -> AskedQuestions:

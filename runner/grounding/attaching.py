@@ -112,6 +112,11 @@ _INDIRECT = re.compile(
 """Before a symbol: the sentence is of something else, which may be what stands at the lines."""
 _OBJECT = re.compile(r"\b(?!(?:this|its|class|alias)\b)[a-z]{3,}s\s[`*_]{0,3}\Z")
 """Before a symbol: a verb, of which it is the object: "catches it and runs `open` — a.py:3"."""
+_LEADING = frozenset(
+    f"the a an and or both then also see where this that its {_KIND_WORD.replace('|', ' ')}".split()
+)
+"""Words before a symbol that the lines are of: "the class `Shop`"."""
+_PLANNED = frozenset("add create introduce implement write define".split())
 _DASH = re.compile(r"[`*_)]{0,4}\s?(?:[—–-]{1,2}|:)\s")
 _COMMA = re.compile(r"[`*_)]{0,4},\s[`*_]{0,2}\Z")
 _FRAME = re.compile(r"[`\"]?,\sin\s(?P<name>[\w.<>]{1,100})[`]?[ \t]*(?=\n|\Z)")
@@ -145,6 +150,8 @@ class Attached(NamedTuple):
     """False if our reading of the words between the two may be wrong: no accusation rests on it."""
     at: int = -1
     """Where it begins, in characters of the chunk."""
+    loose: int = 0
+    """Signs of a plain claim that it lacks: it is no code span; a sentence speaks of it."""
     other: str | None = None
     """The other word that may be meant."""
 
@@ -188,7 +195,21 @@ def symbol_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attach
     if _DASH.match(between) and _OBJECT.search(before):
         strict = False
     certain = strict and not plain and not indirect
-    return Attached(named.symbol, certain, named.begin)
+    is_code = text[named.begin] == "`" or text[named.end - 1] == ")"
+    loose = (not is_code) + _is_spoken_of(before)
+    return Attached(named.symbol, certain, named.begin, loose)
+
+
+def _is_spoken_of(before: str) -> bool:
+    """A word before a symbol makes it an object ("which wraps `foo`") or part of a plan ("add a
+    method `foo`").
+    """
+    said = before.rstrip("`*_\"'(")
+    words = said[-40:].lower().split()
+    if not words or not said.endswith(" "):
+        return False
+    last = words[-1].strip("*_")
+    return (last.isalpha() and last not in _LEADING) or not _PLANNED.isdisjoint(words)
 
 
 class _Glue(NamedTuple):
@@ -290,17 +311,26 @@ def symbol_after(text: str, at: int, high: int, spans: list[CodeSpan]) -> Attach
         return None
     span = span_at(spans, gap.end())
     if span and span.end <= high:
-        certain = not _FILLED.search(gap[0]) and not _OWN_PLACE.match(text, span.end)
-        return _attached(symbol_of(inside(text, span)), span.begin, certain=certain)
+        certain = not _FILLED.search(gap[0]) and not _has_own_place(text, gap[0], span.end)
+        named = _attached(symbol_of(inside(text, span)), span.begin, certain=certain)
+        # `a.py:3): foo` tells what happens there.
+        return named and named._replace(loose=int(":" in gap[0]))
     word = _WORD.match(text, gap.end(), high)
     if word is None:
         return None
-    certain = not _PUNCTUATION.search(gap[0]) and not _OWN_PLACE.match(text, word.end())
-    return _attached(_symbol_of_word(word), word.start(), certain=certain)
+    certain = not _PUNCTUATION.search(gap[0]) and not _has_own_place(text, gap[0], word.end())
+    named = _attached(_symbol_of_word(word), word.start(), certain=certain)
+    return named and named._replace(loose=int(not word["call"]))
 
 
-_OWN_PLACE = re.compile(r"[ ][`(]{0,2}(?:[\w./-]{1,200}\.\w{1,8})?(?::|\#L?)\d")
+_OWN_PLACE = re.compile(r"[ ](?:at[ ]|@[ ]?)?[`(]{0,2}(?:[\w./-]{1,200}\.\w{1,8})?(?::|\#L?)\d")
 """Behind a name, the place that it has itself: `shop.py:3 (open_shop shop.py:34)`."""
+_PLACE_IN_BRACKET = re.compile(r"[^()\n,;]{1,24}(?<=[ '\"`@⇒]):\d")
+"""The same in a bracket: `shop.py:3 (LIMIT = 20 :15)`."""
+
+
+def _has_own_place(text: str, gap: str, end: int) -> bool:
+    return bool(_OWN_PLACE.match(text, end) or ("(" in gap and _PLACE_IN_BRACKET.match(text, end)))
 
 
 def _attached(symbol: str | None, at: int, *, certain: bool) -> Attached | None:

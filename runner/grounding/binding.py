@@ -358,8 +358,13 @@ def cite_of(token: Token, path: str) -> Cite:
         lines=list(token.lines),
         ref=token.ref,
         symbol=token.symbol,
-        weak=token.kind == "named" and not token.coded and "`" not in token.form,
+        weak=token.kind in ("named", "path") and _may_be_english(token),
     )
+
+
+def _may_be_english(token: Token) -> bool:
+    """`stops@:41`, but not `run()@:41`."""
+    return bool(token.form) and not token.coded and "`" not in token.form
 
 
 def _nearness(distance: int | None, base: float) -> float:

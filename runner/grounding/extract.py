@@ -21,7 +21,7 @@ from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, men
 from runner.grounding.naming import declared_name
 from runner.grounding.patterns import ALIAS_DEFINED
 from runner.grounding.text_tokens import Piece, read_piece
-from runner.grounding.tongues import with_english_lines
+from runner.grounding.tongues import may_be_unspaced, spaced, with_english_lines
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
 from runner.support.collecting import uncollected
 
@@ -97,6 +97,8 @@ def _bound(piece: Piece, above: Above, known: KnownLines, *, strict: bool = Fals
 
 def _in_full(text: str, index: PathIndex) -> str:
     """Short names that the text itself explains, as what they stand for: `RTAF = a/b.java`."""
+    if may_be_unspaced(text) and not any(map(may_be_unspaced, index.paths)):
+        text = spaced(text)
     text = _with_notes(text)
     names: dict[str, str] = {}
     if any(sign in text for sign in "=≙→"):
@@ -115,17 +117,27 @@ def _in_full(text: str, index: PathIndex) -> str:
 
 def _with_notes(text: str) -> str:
     """Marks of footnotes and numbered references, as the places that these give."""
-    notes = {note["mark"]: note["place"] for note in _NOTE.finditer(text)}
+    notes = list(_NOTE.finditer(text))
     if not notes:
         return text
-    either = "|".join(map(re.escape, notes))
+    places = {note["mark"]: note["place"] for note in notes}
+    # Behind a bullet it stands like a reference to itself: of `- [x] a.py:3` nothing would be left.
+    own = {note.start("mark") for note in notes}
+    either = "|".join(map(re.escape, places))
     marks = re.compile(rf"(?<=\S)[ ]?\[(?P<mark>{either})\](?![:(\[])")
-    used = {mark["mark"] for mark in marks.finditer(text)}
+    used = set()
+
+    def in_place(mark: re.Match[str]) -> str:
+        if mark.start("mark") in own:
+            return mark[0]
+        used.add(mark["mark"])
+        return f" ({places[mark['mark']]})"
+
+    text = marks.sub(in_place, text, count=_MOST_SHORT_NAMES)
     # A note that says nothing else would cite its place a second time.
-    text = _NOTE.sub(
+    return _NOTE.sub(
         lambda note: "" if note["alone"] is not None and note["mark"] in used else note[0], text
     )
-    return marks.sub(lambda mark: f" ({notes[mark['mark']]})", text, count=_MOST_SHORT_NAMES)
 
 
 _NOTE = re.compile(
@@ -387,9 +399,11 @@ def _of_lines(unit: Fragment, file: str) -> Iterator[Mention]:
             end=end,
             symbol=unit.symbol,
             weak=unit.weak,
+            loose=unit.loose,
             guess=unit.guess,
             group=len(unit.lines) - 1,
             said=unit.said,
+            beside=unit.said,
         )
 
 
@@ -403,7 +417,8 @@ def _with_symbol(unit: Fragment, mentions: list[Mention]) -> list[Mention]:
     # `runs a.py:3` in a cell speaks of more than the row's symbol.
     if unit.in_cell and len(text.strip("`*_ ()")) > len(first.written) + 2:
         return mentions
-    return [first._replace(symbol=unit.symbol, weak=unit.weak), *mentions[1:]]
+    named = first._replace(symbol=unit.symbol, weak=unit.weak, loose=unit.loose)
+    return [named, *mentions[1:]]
 
 
 def _is_title(text: str, paths: Sequence[str]) -> bool:

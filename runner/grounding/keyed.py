@@ -35,6 +35,8 @@ class Fragment(NamedTuple):
     written: str = ""
     guess: bool = False
     in_cell: bool = False
+    loose: int = 0
+    """Signs that the symbol is not what the lines are of (`Mention.loose`)."""
 
 
 # --- titles -------------------------------------------------------------------------------------
@@ -154,10 +156,14 @@ def _units_of_row(
     ):
         file = last
     symbol, owner = _row_symbol(cells)
+    citing = sum(map(_cites, cells))
+    loose = (citing > 1) + (owner is None or not _names_symbol(owner.column.title))
     silent = " ".join(cell.text for cell in cells if not _cites(cell))[:MOST_SAID]
     for cell in cells:
         own = None if cell is owner else symbol
-        unit = Fragment(cell.piece, cell.column.file or file, own, said=silent, in_cell=True)
+        unit = Fragment(
+            cell.piece, cell.column.file or file, own, said=silent, in_cell=True, loose=loose
+        )
         lines = _numeric_lines(cell)
         if lines:
             unit = unit._replace(piece=_EMPTY, lines=lines, written=cell.text.strip("`*_ "))

@@ -49,6 +49,8 @@ class Mention(NamedTuple):
     certain: bool = True
     """False if the symbol rests on our reading of the words between it and the lines. An accusation
     needs a symbol that is certain."""
+    loose: int = 0
+    """Signs of a plain claim that the words lack (`Attached.loose`)."""
     tail: str = ""
     """Of the path, as it was written, if the answer itself says in full which file it means."""
     other_word: str | None = None
@@ -70,6 +72,8 @@ class Mention(NamedTuple):
 
     said: str = ""
     """What the text says of it: the words around it, without citations."""
+    beside: str = ""
+    """Of a cell or a value: the other texts of its row or object."""
 
     @property
     def lines(self) -> LineRange | None:
@@ -171,9 +175,9 @@ def saying(said: str, mentions: Iterable[Mention]) -> Iterator[Mention]:
     """The mentions, with what is said of each of them; theirs first, and only it if enough."""
     for mention in mentions:
         if mention.lines is None or enough(mention.said):
-            yield mention
+            yield mention._replace(beside=said)
         else:
-            yield mention._replace(said=f"{mention.said} {said}".strip())
+            yield mention._replace(said=f"{mention.said} {said}".strip(), beside=said)
 
 
 class _ChunkWords:
@@ -276,6 +280,9 @@ class _ChunkWords:
         cite = self.cites[place]
         begin = max(self._begin(place), cite.begin - _EARSHOT)
         end = min(self._end(place), cite.close + _EARSHOT)
+        if self._is_row(place):
+            # The line before, which a search printed, says nothing of this one.
+            return self.prose[max(begin, cite.begin) : end]
         said = self.prose[begin:end]
         # With no other citation, these are the sentence's already.
         if len(self.cites) == 1 or enough(said):
@@ -283,6 +290,18 @@ class _ChunkWords:
         begin = max(self._sentence_begin(cite.begin), cite.begin - _EARSHOT)
         end = min(self._sentence_end(cite.close), cite.close + _EARSHOT)
         return self.prose[begin:end]
+
+    def _is_row(self, place: int) -> bool:
+        """It begins a line, and so does the one before or behind: `a.py:3:def f():`."""
+        if not self._begins_line(place):
+            return False
+        return self._begins_line(place - 1) or self._begins_line(place + 1)
+
+    def _begins_line(self, place: int) -> bool:
+        if not 0 <= place < len(self.cites):
+            return False
+        begin = self.cites[place].begin
+        return not self.text[self.text.rfind("\n", 0, begin) + 1 : begin].strip("-*+`> ")
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""
@@ -380,7 +399,7 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
     said: str = "",
 ) -> Mention:
     start, end = lines or (None, None)
-    symbol, certain, _, other = name or _UNNAMED
+    symbol, certain, _, loose, other = name or _UNNAMED
     return Mention(
         written=written,
         path=cite.path,
@@ -388,6 +407,7 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
         end=end,
         symbol=symbol,
         certain=certain,
+        loose=loose,
         other_word=other,
         ref=cite.ref,
         weak=cite.weak,
@@ -400,4 +420,4 @@ def _mention(  # noqa: PLR0913 - what its fields are taken from
     )
 
 
-_UNNAMED = (None, True, -1, None)
+_UNNAMED = (None, True, -1, 0, None)

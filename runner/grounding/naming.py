@@ -68,7 +68,7 @@ _NAME = re.compile(
 _TEST = re.compile(r"TEST(?:_F|_P)?\(\s*\w+\s*,\s*(?P<name>\w+)\s*\)$")
 """Googletest's `TEST(Suite, name)`."""
 _HYPHENED = re.compile(r"[a-z][a-z0-9]*+(?:-[a-z0-9]+)+")
-_GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>")  # Layer<S>, Vec::<u8>
+_GENERICS = re.compile(r"(?:::)?<[^<>]{0,80}>(?!\w)")  # Layer<S>, Vec::<u8>; not to_<x>_format
 _CODE_SPAN = re.compile(r"`(?<!``)([^`\n]{1,200})`(?!`)")
 
 

@@ -137,8 +137,11 @@ def has_longer_word_near(file: SourceFile, symbol: str, lines: LineRange) -> boo
     others = {_snake_case(word) for word in _words_near(file, lines) if word != name}
     if part in others:
         return True
+    places = file.places(symbol)
+    if places.is_nowhere and name[:1].isupper():  # the `Job` endpoint, at `newJobEndpoint()`
+        return any(part in other for other in others)
     # A word that the file defines elsewhere is not this one cut short.
-    if part.count("_") < _FEWEST_JOINTS or file.places(symbol).definitions:
+    if part.count("_") < _FEWEST_JOINTS or places.definitions:
         return False
     return any(part in other for other in others)
 

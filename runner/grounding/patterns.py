@@ -98,12 +98,11 @@ _HTTP = r"(?!(?:20[0-6]|30[1-8]|4[0-2]\d|50[0-5])\s[A-Z][a-z])"
 """Before a listed number: not `404 Not Found`."""
 _NO_COUNT = rf"(?!\s+(?!(?:{_LINKING})\b|{_NAME_AHEAD})[a-z])"
 """Behind a listed number: `42, 2 handlers` counts handlers; `42 and 51 the loop` counts nothing."""
-_SEPARATOR = (
-    r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)"  # `42, and 51`, `42/51`, `42 or 51`
-    r"\s?(?:and\s)?(?:lines?\s)?:?"  # `42; and line 51`, `:42, :51`
-)
+_APART = r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)\s?(?:and\s)?"  # `42, and 51`, `42/51`
+_SEPARATOR = rf"{_APART}(?:lines?\s)?:?"  # `42; and line 51`, `:42, :51`
 _TICKS = r"[`*_\"']{0,3}"
-_JOINED_LIST = rf"{_ITEM}(?:[,/]{_ITEM}|{_SEPARATOR}{_HTTP}{_ITEM}{_NO_COUNT}){{0,60}}"  # 1,7-8, 9
+# Not of `a.py:3, line 9`, which may give the line of another file.
+_JOINED_LIST = rf"{_ITEM}(?:[,/]{_ITEM}|{_APART}:?{_HTTP}{_ITEM}{_NO_COUNT}){{0,60}}"  # 1,7-8, 9
 _SPACED_LIST = (
     rf"{_LOOSE_ITEM}(?:{_SEPARATOR}{_HTTP}{_LOOSE_ITEM}{_NO_COUNT}){{0,60}}"  # 1 to 7 and 9
 )

@@ -73,7 +73,25 @@ _OF = re.compile(
 )
 _CJK = "[\\u3040-\\u30ff\\u4e00-\\u9fff\\uac00-\\ud7af]"
 _MARKS = str.maketrans({"（": " (", "）": ") ", "，": ", ", "、": ", ", "：": ": ", "。": ". "})
+_WIDE = re.compile(_CJK)
+_GLUED = re.compile(
+    rf"""
+    (?<={_CJK})(?=[\w./@-]{{1,200}}(?::|\#L)\d)     # 位于src/app.py:42
+  | (?P<behind>(?::|\#L)\d{{1,7}}(?:[-–]\d{{1,7}})?)(?={_CJK})  # src/app.py:42です
+    """,
+    re.X | re.A,
+)
 _TO_ALONE, _AND_ALONE = re.compile(_TO), re.compile(_AND)
+
+
+def may_be_unspaced(text: str) -> bool:
+    """Has it letters of a language whose words stand against a path without a blank?"""
+    return bool(_WIDE.search(text))
+
+
+def spaced(text: str) -> str:
+    """With a blank between such a word and a place: `\\w` would take both for one path."""
+    return _GLUED.sub(lambda found: f"{found['behind'] or ''} ", text)
 
 
 def with_english_lines(text: str) -> str:

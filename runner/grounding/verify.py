@@ -30,6 +30,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 import runner
+from runner.grounding.accusations import doubts_of_word
 from runner.grounding.binding import MOST_CANDIDATES, stem_of
 from runner.grounding.cache import Cache
 from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
@@ -38,7 +39,6 @@ from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
 from runner.grounding.mentions import Mention
 from runner.grounding.naming import is_compound
-from runner.grounding.nearness import has_longer_word_near, has_mute_word_near, is_wide
 from runner.grounding.outlines import outline_of
 from runner.grounding.overlap import Overlap
 from runner.grounding.patterns import LineRange
@@ -156,11 +156,17 @@ def _code_digest(kept: Cache) -> str:
     return known.decode()
 
 
+_ROOMS = ("grounding", "records", "repositories", "support")
+"""This one and those below it (DESIGN.md): nothing else can change a verdict."""
+
+
 @cache
 def _bytes_digest() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(runner.__file__).parent.rglob("*.py")):
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    top = Path(runner.__file__).parent
+    for room in _ROOMS:
+        for path in sorted((top / room).rglob("*.py")):
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
@@ -334,8 +340,7 @@ class _Verifier:
             claim, symbol = claim.without_symbol(), None
         check = check_lines(file, symbol, lines)
         if check.status == "hallucinated":
-            doubts = _doubts_of_word(claim.mention, file), self._doubts_of_file(claim)
-            check = check._replace(doubts=tuple(chain(*doubts)))
+            check = check._replace(doubts=tuple(self._doubts(claim, file)))
         chance = weight = self.chances.of(file, symbol, lines)
         if check.match:
             weight = self.chances.of(file, symbol, lines, check.match.kind)
@@ -373,6 +378,11 @@ class _Verifier:
         if claim.resolution == "other_commit" and claim.path in self.index.paths:
             return [claim.path]
         return self.index.ending_in(claim.path, MOST_CANDIDATES)
+
+    def _doubts(self, claim: Claim, file: SourceFile) -> Iterator[str]:
+        if claim.mention.lines and not missing_lines(file, claim.mention.lines):
+            yield from doubts_of_word(claim.mention, file, self.vocabulary.has)
+        yield from self._doubts_of_file(claim)
 
     def _doubts_of_file(self, claim: Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
@@ -469,21 +479,6 @@ def _is_one_list(one: Mention, other: Mention) -> bool:
     if not other.group or one.written != other.written:
         return False
     return one._replace(start=other.start, end=other.end) == other
-
-
-def _doubts_of_word(mention: Mention, file: SourceFile) -> Iterator[str]:
-    """The lines exist, and the word that is not near them is a guess, or stands there unseen."""
-    if mention.symbol is None or mention.lines is None or missing_lines(file, mention.lines):
-        return
-    if has_mute_word_near(file, mention.symbol, mention.lines):
-        yield f"near the lines {mention.symbol} is a word of a comment or a string"
-    is_bare = len(parts_of(mention.symbol)) == 1  # An owner who is nowhere is an invention.
-    if is_bare and has_longer_word_near(file, mention.symbol, mention.lines):
-        yield f"near the lines stands a longer word than {mention.symbol}, or one of another case"
-    if is_wide(mention.lines) and file.places(mention.symbol).bodies.gap_to(mention.lines) == 0:
-        yield f"{mention.symbol} is among the lines, which are too many to point at it"
-    if mention.weak or not mention.certain:
-        yield f"the text may mean {mention.other_word or 'another word'} and not {mention.symbol}"
 
 
 def _may_move(mention: Mention) -> bool:

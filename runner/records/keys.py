@@ -69,4 +69,4 @@ class KnownName(Record):
     symbol: str
     path: str
     language: str
-    """Of the repository."""
+    """Of that file."""

@@ -46,7 +46,7 @@ from runner.report.figures import (
     why_missing,
 )
 from runner.report.grid import listed
-from runner.report.keyed_figures import keyed
+from runner.report.keyed_figures import contaminated, keyed
 from runner.report.records import (
     ArmReport,
     BlockReport,
@@ -131,9 +131,11 @@ def build_report(  # noqa: PLR0913 - what a report is made of, each by its name
     if any(error.refuses for error in arm_errors):
         standing = "screens"
     made = _made_with(view, run.plan, standing)
+    by_keys = keyed(view)
     report = Report(
         notices=(
             *_notices(view, run, shown, since),
+            contaminated(by_keys),
             *map(arm_error_text, arm_errors),
             *_screening(view, standing, shown),
         ),
@@ -141,7 +143,7 @@ def build_report(  # noqa: PLR0913 - what a report is made of, each by its name
         ungated=run.plan.ungated,
         gate=shown,
         since=since,
-        keyed=keyed(view),
+        keyed=by_keys,
         standing=standing,
         language_model=view.models == view.language_models,
         question=_question(_servers(view), standing, _agents(view), by_keys=view.clusters.by_keys),
@@ -171,8 +173,8 @@ def build_report(  # noqa: PLR0913 - what a report is made of, each by its name
         repeat=how_to_repeat(run, view, scenarios, servers),
         prices=run.plan.prices,
     )
-    notices = tuple(filter(None, [report.ranked_by, *report.notices]))
-    return report.model_copy(update={"notices": notices, "not_concluded": not_concluded(report)})
+    told = tuple(filter(None, [report.ranked_by, *report.notices]))
+    return report.model_copy(update={"notices": told, "not_concluded": not_concluded(report)})
 
 
 # --- head -----------------------------------------------------------------------------------

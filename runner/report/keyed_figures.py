@@ -30,9 +30,22 @@ def keyed(view: RunView) -> Keyed | None:
     if not view.clusters.by_keys:
         return None
     return Keyed(
+        where=view.clusters.where,
         arms=tuple(_arm(arm) for arm in view.arms),
         kinds=tuple(_kinds(view)),
         questions=tuple(_questions(view)),
+    )
+
+
+def contaminated(keyed: Keyed | None) -> str:
+    """What a reader must know of questions that a model knows by heart; empty if there are none."""
+    questions = keyed.questions if keyed else ()
+    known = sum(bool(it.by_heart) for it in questions)
+    if not known:
+        return ""
+    return (
+        f"CONTAMINATED: {known} of {len(questions)} questions are answered without any tool "
+        f"(F1 of {BY_HEART} or more), so they say little of a tool."
     )
 
 
@@ -138,7 +151,7 @@ def _interval(
 
 
 def _questions(view: RunView) -> Iterator[KeyedQuestion]:
-    for name, topic in view.clusters.topics.items():
+    for name, topic in sorted(view.clusters.topics.items()):
         scores = {arm.label: _score(arm.within(name)) for arm in view.arms}
         if topic.asks is not None:
             yield KeyedQuestion(

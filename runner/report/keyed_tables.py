@@ -18,6 +18,7 @@ from runner.report.grid import (
     table,
     words,
 )
+from runner.report.keyed_figures import contaminated
 from runner.report.records import Keyed, KeyedArm, KeyedKind, KeyedQuestion
 
 QUESTIONS_SHOWN = 400
@@ -103,12 +104,8 @@ def _of_arm(label: str) -> Column[KeyedQuestion]:
 
 
 def _notes(keyed: Keyed) -> Iterator[str]:
-    known = sum(bool(it.by_heart) for it in keyed.questions)
-    if known:
-        yield (
-            f"By heart: {known} of {len(keyed.questions)} questions are answered without any tool "
-            "(F1 of .5 or more), so they say little of a tool: contaminated."
-        )
+    if said := contaminated(keyed):
+        yield said
     more = len(keyed.questions) - QUESTIONS_SHOWN
     if more > 0:
         yield f"{more} more are in report.json."

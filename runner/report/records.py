@@ -400,6 +400,8 @@ class KeyedQuestion(Record):
 class Keyed(Record):
     """What there is besides where every question has a key."""
 
+    where: str = ""
+    """How far its sentences hold, as their end: ` on shop`. Empty over sampled repositories."""
     arms: tuple[KeyedArm, ...]
     kinds: tuple[KeyedKind, ...]
     questions: tuple[KeyedQuestion, ...]

@@ -1001,9 +1001,11 @@ def said_of(arms: Iterable[ArmReport]) -> Iterator[str]:
 
 def _why_nobody(report: Report) -> str:
     if report.keyed and not report.language_models:
+        alone = report.keyed.arms[0].f1.value
         return (
-            "nobody is ranked: no language model answered. F1 is what a program's text search "
-            "finds, alone and with each server"
+            "nobody is ranked: no language model answered. A text search alone gets F1 "
+            f"{DASH if alone is None else score(alone)}{report.keyed.where}; a server's F1 is "
+            "what the same program finds with it"
         )
     if not report.language_models:
         return "nobody is ranked: no language model answered"

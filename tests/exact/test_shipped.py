@@ -8,6 +8,7 @@ from itertools import chain
 
 from runner.authoring.exact.kind import LANGUAGES, TAIL
 from runner.authoring.exact.question_files import FILE, SUITE, read_suite
+from runner.catalog.exact_questions import known_in
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.grammars import language_of
 from runner.records.exact import ExactQuestion, ExactQuestions
@@ -70,3 +71,13 @@ def test_no_near_miss_is_near_what_is_right() -> None:
                 last = place.end or place.line
                 apart = not place.line - 10 <= miss.line <= last + 10
                 assert miss.path != place.path or apart, it.name
+
+
+def test_a_server_is_probed_in_the_language_that_its_repository_is_asked_about() -> None:
+    known = {it.repository.label.partition("==")[0]: known_in(it) for it in suites()}
+
+    # Most of its files are JavaScript, and seven of its eight questions are about C#.
+    windows = known["npm:react-native-windows@0.84.0"]
+    assert windows is not None
+    assert (windows.language, windows.path[-3:]) == ("c_sharp", ".cs")
+    assert [it for it in known.values() if it and it.language != language_of(it.path, b"")] == []

@@ -46,6 +46,35 @@ def test_what_is_certain_and_false_is_hallucinated(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        # Said of the lines, and standing there.
+        "`count_till` (src/shop.py:20), which is open_shop's work",
+        "`open_shop` → `count_till` — src/shop.py:20 / :60",
+        "| file | runs | then |\n|-|-|-|\n| src/shop.py:20 | `count_till` | `open_shop` |",
+        # An object of the sentence, which the file does not define.
+        "It is passed as `count_till` at src/shop.py:44.",
+        "Shop wraps `count_till` (src/shop.py:44).",
+        "Add a method `count_till` (src/shop.py:44).",
+        # No code span, beside another name, and not the file's.
+        "open_drawer.now count_till src/shop.py:44",
+        # Its own line follows in the bracket.
+        "`src/till.py:2` (count_till is ready :20)",
+        "The `Shop<Kind>Keeper` (src/shop.py:44)",
+    ],
+)
+def test_a_pair_that_another_one_rivals_accuses_nobody(text: str) -> None:
+    assert ground(text, FILES).summary.hallucinated == 0
+
+
+def test_a_member_outside_of_its_type_is_of_the_type() -> None:
+    source = "package shop\n\ntype Worker struct {}\n" + "\n" * 30
+    files = MemoryFiles({"w.go": source + "func (w *Worker) run() {\n" + "\tx()\n" * 20 + "}\n"})
+    assert only("The `Worker` (w.go:45) plans.", files).resolution == "binding"
+    assert only("The `Worker` (w.go:20) plans.", files).status == "hallucinated"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "`count_till` begins near src/till.py:2",
         "`open_drawer` and `count_till` (src/till.py:2)",
     ],
@@ -485,6 +514,13 @@ def test_a_name_is_bound_wherever_it_is_given_and_a_wrong_line_fails(text: str) 
         assert (citation.status == "grounded") == (status == "grounded"), citation.reason
 
 
+@pytest.mark.parametrize("mark", ["[x]", "[ ]", "[1]", "[a-1]"])
+def test_an_item_with_a_mark_of_its_own_cites_its_place(mark: str) -> None:
+    listed = "\n".join(f"- {mark} src/x.py:{line}" for line in (11, 22))
+
+    assert [it.start for it in ground(listed, SHELF).citations] == [11, 22]
+
+
 @pytest.mark.parametrize("words", ["same file, L22", "ibid., line 22"])
 def test_the_same_file_is_the_one_named_last(words: str) -> None:
     *_, citation = ground(f"`f01` (src/x.py:11), `f07` ({words})", SHELF).citations
@@ -535,3 +571,12 @@ def test_a_link_from_elsewhere_in_the_repository_resolves(target: str) -> None:
 def test_a_part_of_a_name_behind_a_slash_is_no_name() -> None:
     text = "In `src/x.py`: `f01` (line 1) / _debug_mode (line 31) / _error (line 41)."
     assert [c.symbol for c in ground(text, SHELF).citations if c.start in (31, 41)] == [None, None]
+
+
+def test_what_a_search_printed_says_nothing_of_the_next_place() -> None:
+    source = "def open_shop(door): ...\ndef count_till(coins): ...\ndef lock_up(key): ...\n"
+    files = MemoryFiles({"src/shop.py": source})
+    printed = "\n".join(
+        f"src/shop.py:{place}:{line}" for place, line in enumerate(source.splitlines(), 1)
+    )
+    assert [one.mute for one in ground(printed, files).citations] == [True] * 3

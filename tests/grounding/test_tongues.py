@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runner.grounding.tongues import with_english_lines
+from runner.grounding.verify import ground
+from tests.grounding.fakes import MemoryFiles
 from tests.grounding.test_forms import places
 
 
@@ -34,6 +36,9 @@ from tests.grounding.test_forms import places
         ("src/app.pyの88行目から91行目まで", "app.py:88-91"),
         ("`open_it` 함수는 src/app.py의 42번째 줄에 있습니다.", "app.py:42"),
         ("`src/app.py` 42-60행과 lib/text.py 12행을 참고하세요.", "app.py:42-60 text.py:12"),
+        ("在src/app.py:42中调用，在lib/text.py:12-14中返回", "app.py:42 text.py:12-14"),
+        ("src/app.py:42とlib/text.py:12です。", "app.py:42 text.py:12"),
+        ("코드src/app.py:42에서 부른다", "app.py:42"),
     ],
 )
 def test_lines_are_read_as_in_english(text: str, expected: str) -> None:
@@ -44,3 +49,10 @@ def test_a_text_without_such_lines_stays_as_it_is() -> None:
     text = "La ligne de code est longue; Zeile für Zeile: src/app.py:42, 3 行, line 5."
     assert with_english_lines("A text of `src/app.py:42`.") == "A text of `src/app.py:42`."
     assert "ligne de code" in with_english_lines(text)
+
+
+def test_a_tree_with_such_letters_in_its_paths_is_read_as_written() -> None:
+    tree = MemoryFiles({"docs/説明v2.md": "a\n" * 9})
+
+    [citation] = ground("docs/説明v2.md:3", tree).citations
+    assert (citation.path, citation.start) == ("docs/説明v2.md", 3)

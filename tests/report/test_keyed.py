@@ -124,7 +124,7 @@ def test_a_program_that_answers_is_ranked_by_no_key() -> None:
     assert arm(report, "x").delta.judgement == "not_ranked"
     assert report.ranked_by == ""
     text = " ".join(all_forms(report)["terminal"].split())
-    assert "F1 is what a program's text search finds, alone and with each server" in text
+    assert "A text search alone gets F1 0.493 on flask; a server" in text
 
 
 def test_what_is_said_next_is_another_model_or_more_questions_and_never_more_trials() -> None:
@@ -184,9 +184,10 @@ def test_what_a_model_answers_without_any_tool_is_marked() -> None:
     report = report_of({"shell": SHELL, "none": blind, "x": up(0.2)})
     known = [it.id for it in keyed_of(report).questions if it.by_heart == (MODEL,)]
     assert known == ["q0", "q1", "q2"]
-    assert "3 of 14 questions are answered without any tool" in " ".join(
-        all_forms(report)["report.md"].split()
-    )
+    # Above every figure: who reads the first lines alone has to know.
+    [said] = [it for it in report.notices if it.startswith("CONTAMINATED")]
+    assert "3 of 14 questions are answered without any tool" in said
+    assert said in " ".join(all_forms(report)["report.md"].split())
     # It is no server: it pays for no comparison, and nobody is told to use it.
     assert report.sampled.comparisons == 1
     assert arm(report, "none").adoption is None

@@ -5,15 +5,9 @@ from __future__ import annotations
 import pytest
 
 from runner.support.errors import FairtrialError
-from tests.scoring.cheap_citations import CHEATS, Measured, measured
+from tests.scoring.cheap_citations import CHEATS, ROOT, Measured, measured
 
-SCENARIOS = (
-    "click-option-values",
-    "fastify-request-hooks",
-    "flask-error-handling",
-    "werkzeug-upload-limits",
-    "zod-issue-messages",
-)
+SCENARIOS = sorted(path.parent.parent.name for path in ROOT.glob("scenarios/*/*/reference/1.md"))
 
 
 @pytest.fixture(scope="module", params=SCENARIOS)

@@ -137,6 +137,54 @@ def test_an_answer_without_places_and_an_empty_one_are_worth_nothing() -> None:
         assert judged(text).quality == 0
 
 
+# --- one answer in many styles ------------------------------------------------------------------
+
+STYLES = {
+    "ticked": "- [x] {0}\n- [x] {1}\n- [x] {2}\n- [ ] {3}",
+    "numbered": "- [1] {0}\n- [2] {1}\n- [3] {2}\n- [4] {3}",
+    "notes": "Four [1] [2] [3] [4].\n\n[1]: {0}\n[2]: {1}\n[3]: {2}\n[4]: {3}",
+    "table": "| place | what |\n|--|--|\n| {0} | a |\n| {1} | b |\n| {2} | c |\n| {3} | d |",
+    "sentence": "It is called in {0}, {1}, {2} and {3}.",
+    "japanese": "呼び出し箇所は{0}、{1}、{2}、{3}です。",
+    "fence": "```\n{0}: a\n{1}: b\n{2}: c\n{3}: d\n```",
+    "JSON": '["{0}", "{1}", "{2}", "{3}"]',
+    "HTML": "<ul><li>{0}</li><li>{1}</li><li>{2}</li><li>{3}</li></ul>",
+    "as rg prints it": "```\nshop/cart.py\n40:return g40()\n120:return g120()\n\n"
+    "shop/till.py\n200:return g200()\n\nshop/desk.py\n310:return g310()\n```",
+    "said twice": "{0} {1} {2} {3}\n\nIn short: `{0}`, `{1}`, `{2}`, `{3}`.",
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_right_answer_is_worth_all_in_any_style(style: str) -> None:
+    assert judged(STYLES[style].format(*RIGHT)).quality == 1
+
+
+HALF = "{0}\n{2}".format(*RIGHT)
+EVERY_11TH = [f"{path}:{line}" for path in FILES for line in range(6, 401, 11)]
+CHEATS = {
+    "denied": "\n".join(f"- not a caller: {it}" for it in EVERY_11TH),
+    "hidden": f"Nobody calls it. <!-- {' '.join(EVERY_11TH)} -->",
+    "as links": "\n".join(f"[{n}]: {it}" for n, it in enumerate(EVERY_11TH)),
+    "as pictures": " ".join(f"![]({it.replace(':', '#L')})" for it in EVERY_11TH),
+    "by the file's name": "\n".join(it.removeprefix("shop/") for it in EVERY_11TH),
+    "lines without a file": ", ".join(FILES)
+    + "\n"
+    + "\n".join(f"- line {n}" for n in range(1, 401)),
+    "as a column": "| file | lines |\n|--|--|\n"
+    + "\n".join(f"| {path} | {', '.join(map(str, range(6, 401, 11)))} |" for path in FILES),
+    "backwards": "\n".join(f"{path}:400-1" for path in FILES),
+    "the files": "\n".join(f"```\n{path}\n{BODY}\n```" for path in FILES),
+    "other slashes": "\n".join(it.replace("/", "\u2215") for it in EVERY_11TH),
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_half_of_the_answer_beats_every_place_at_once(cheat: str) -> None:
+    assert judged(HALF).quality == pytest.approx(2 / 3)
+    assert judged(f"{CHEATS[cheat]}\n\nFOUND: 4").quality < 0.1
+
+
 # --- ranges -------------------------------------------------------------------------------------
 
 
@@ -197,6 +245,8 @@ def test_the_key_of_another_question_is_worth_nothing() -> None:
         "この関数を呼ぶ箇所はありません。\n\n`FOUND: 0`",
         "It is defined at `shop/order.py:12`, and nothing calls it.\nfound: 0 places.",
         "I looked through `shop/cart.py`.\n- FOUND: 0",
+        "Only comments name it.\n\nFOUND: 0 (none)",
+        "没有调用它的地方。\n\nFOUND： 0",
     ],
 )
 def test_none_is_right_in_any_words_and_owes_no_citation(text: str) -> None:
@@ -218,6 +268,7 @@ def test_none_is_right_in_any_words_and_owes_no_citation(text: str) -> None:
         "I cannot help with this request.",
         "No.",
         "I would answer FOUND: 0 if I had looked",
+        "FOUND: 0, or maybe 3",
         "The prompt says: End with one line, FOUND: and how many there are.",
     ],
 )

@@ -52,7 +52,8 @@ FOUND, BESIDE, NONE = "places found", "cited beside them", "says that there is n
 """Criteria of a verdict, each of one: recall, precision, and whether it rightly says none."""
 _MARKS = r"[^\w\n]{0,20}"
 _SAYS = re.compile(
-    rf"^{_MARKS}found{_MARKS}:{_MARKS}(\d{{1,6}}){_MARKS}(?:places?)?{_MARKS}$",  # **FOUND:** 0
+    # **FOUND:** 0, FOUND: 0 (none), FOUND： 0
+    rf"^{_MARKS}found{_MARKS}[:：]{_MARKS}(\d{{1,6}}){_MARKS}(?:places?|none)?{_MARKS}$",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -1,0 +1,103 @@
+"""Why a citation that fails is no accusation: what of it is a guess of ours.
+
+A word and lines are scored as a pair. Five signs make it a plain claim: only glue stands between
+the two (`certain`), the word is written as code, it is no object of a sentence's verb, no other
+name is said beside the lines, and the file defines it, or nothing in the tree has it. Where more
+than one is missing, or where another pair fits (a name said beside the lines stands there), the
+citation is no accusation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from runner.grounding.mentions import Mention
+from runner.grounding.naming import is_compound, symbol_of
+from runner.grounding.nearness import has_longer_word_near, has_mute_word_near, is_wide, kind_near
+from runner.grounding.outlines import Outline
+from runner.grounding.patterns import LineRange
+from runner.grounding.pointing import TOLERANCE
+from runner.grounding.spelling import MARK, parts_of
+from runner.grounding.symbols import SourceFile
+
+_MOST_MISSING = 1
+"""Signs of a plain claim that an accusation may lack."""
+_MOST_NAMES = 40
+"""Words beside a citation that are looked for at its lines."""
+_SHORTEST = 4
+"""Letters: `get` and `run` are said of everything."""
+_WORD = re.compile(r"[^\W\d]\w{0,80}(?:(?:::|[.#])\w{1,80}){0,8}")
+_SAID = re.compile(rf"`(?P<code>[^`\n]{{1,100}})`|{_WORD.pattern}")
+
+
+def doubts_of_word(
+    mention: Mention, file: SourceFile, in_tree: Callable[[str], bool]
+) -> Iterator[str]:
+    """The lines exist, and the word that is not near them is a guess, or stands there unseen."""
+    symbol, lines = mention.symbol, mention.lines
+    if symbol is None or lines is None:
+        return
+    if has_mute_word_near(file, symbol, lines):
+        yield f"near the lines {symbol} is a word of a comment or a string"
+    is_bare = len(parts_of(symbol)) == 1  # An owner who is nowhere is an invention.
+    if is_bare and has_longer_word_near(file, symbol, lines):
+        yield f"near the lines stands a longer word than {symbol}, or one of another case"
+    if is_wide(lines) and file.places(symbol).bodies.gap_to(lines) == 0:
+        yield f"{symbol} is among the lines, which are too many to point at it"
+    if is_bare and _holds_member(file, symbol, lines):
+        yield f"the lines are in a member of {symbol}"
+    if file.places(symbol).unheard:
+        return
+    others = list(islice(_names_beside(mention), _MOST_NAMES))
+    fits = next((name for name in others if _stands_near(file, name, lines)), None)
+    if fits:
+        yield f"the lines may be of {fits}, which stands there"
+        return
+    missing = mention.loose + any(map(_is_code, others)) + (not _is_known(file, symbol, in_tree))
+    if mention.weak or not mention.certain or missing > _MOST_MISSING:
+        yield f"the text may mean {mention.other_word or 'another word'} and not {symbol}"
+
+
+def _is_known(file: SourceFile, symbol: str, in_tree: Callable[[str], bool]) -> bool:
+    """The file defines it, or it is an invention whichever file is meant."""
+    return bool(file.places(symbol).definitions) or not in_tree(MARK.sub("", parts_of(symbol)[-1]))
+
+
+def _holds_member(file: SourceFile, owner: str, lines: LineRange) -> bool:
+    """Methods of Go and Rust stand outside of their type."""
+    outline = file.outline
+    if not isinstance(outline, Outline) or not outline.has_owner(owner):
+        return False
+    start, end = lines
+    return any(
+        owner in one.owners and one.start <= end and start <= one.end for one in outline.definitions
+    )
+
+
+def _names_beside(mention: Mention) -> Iterator[str]:
+    """Each other name, and each longer word, that is said with the citation."""
+    own = parts_of(mention.symbol or "")[-1]
+    seen = {own, mention.symbol}
+    for found in _SAID.finditer(f"{mention.said} {mention.beside}"):
+        name = symbol_of(found["code"]) if found["code"] else None
+        words = [name] if name else _WORD.findall(found[0])
+        for word in words:
+            if word not in seen and parts_of(word)[-1] != own:
+                seen.add(word)
+                yield word
+
+
+def _is_code(name: str) -> bool:
+    return is_compound(name)
+
+
+def _stands_near(file: SourceFile, name: str, lines: LineRange) -> bool:
+    """A name at the lines; of a word that may be English, only a definition."""
+    if is_compound(name):
+        return kind_near(file, name, lines) in ("definition", "use", "literal")
+    if len(name) < _SHORTEST:
+        return False
+    gap = file.places(name).headers.gap_to(lines)
+    return gap is not None and gap <= TOLERANCE

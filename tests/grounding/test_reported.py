@@ -1,0 +1,105 @@
+"""Each way of writing that was once misread, as it was reported, beside the same at wrong lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.grounding.verify import ground
+from runner.records import Citation
+from tests.grounding.fakes import MemoryFiles
+
+SHOP = "\n" * 19 + "def open_shop(): ...\n" + "\n" * 9 + 'KEY = "SSL_CERT_FILE"\n' + "\n" * 70
+AUTH = "class Auth:\n" + "\n" * 28 + "    def auth_flow(self): ...\n" + "\n" * 170
+FILES = MemoryFiles({"src/shop.py": SHOP, "src/auth.py": AUTH, "web/page.ts": SHOP})
+
+
+def with_lines(text: str) -> list[Citation]:
+    return [one for one in ground(text, FILES).citations if one.start is not None]
+
+
+TIED = [
+    "| What | Where |\n|---|---|\n| `open_shop` | src/shop.py:{20} |",
+    "| Component | Where |\n|---|---|\n| `open_shop` | src/shop.py:{20} |",
+    "| Step | Where |\n|---|---|\n| `open_shop` | src/shop.py:{20} |",
+    "| Layer | Where |\n|---|---|\n| `open_shop` | src/shop.py:{20} |",
+    "| Concern | Where |\n|---|---|\n| `open_shop` | src/shop.py:{20} |",
+    "| | Where |\n|---|---|\n| `open_shop` | src/shop.py:{20} |",
+    "It is `open_shop`[^1].\n\n[^1]: src/shop.py:{20}",
+    "It is `open_shop` [1].\n\n[1] src/shop.py:{20}",
+    "```python\n# src/shop.py:{20}\ndef open_shop(): ...\n```",
+    'File "src/shop.py", line {20}, in open_shop',
+    "See src/shop.py. `open_shop` (same file, L{20}) runs.",
+    "See src/shop.py. `open_shop` (ibid., line {20}) runs.",
+    "`open_shop` generator (src/shop.py:{20})",
+    '{{"open_shop": "web/page.ts:{20}"}}',
+    "`SSL_CERT_FILE` (src/shop.py:{30})",
+    "`ssl_cert_file` (src/shop.py:{30})",
+    "`open_shop`: Zeile {20} in src/shop.py",
+    "src/shop.py 第 {20} 行: `open_shop`",
+]
+
+
+def _at(text: str, move: int) -> str:
+    for line in (20, 30):
+        text = text.replace(f"{{{line}}}", str(line + move))
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+@pytest.mark.parametrize("text", TIED)
+def test_a_name_is_tied_to_its_line_and_a_wrong_line_does_not_pass(text: str) -> None:
+    [right] = with_lines(_at(text, 0))
+    assert right.status == "grounded"
+    [wrong] = with_lines(_at(text, 40))
+    assert wrong.status != "grounded"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "lines"),
+    [
+        ("- src/shop.py:20\n- :30", "src/shop.py", [20, 30]),
+        ("**The shop** (src/shop.py)\n\n- opens at :20", "src/shop.py", [20]),
+        ("In src/shop.py, `ctx.params` is read at :20.", "src/shop.py", [20]),
+        ("[it](https://x.test/me/shop/blob/main/src/shop.py#L20)", "src/shop.py", [20]),
+        ("[it](../src/shop.py#L20)", "src/shop.py", [20]),
+        (
+            "### `src/shop.py`\n\n1. `open_shop` at 20\n2. `lock_up` at 304",
+            "src/shop.py",
+            [20, 304],
+        ),
+        ("src/shop.py, lines 3-9 and 14", "src/shop.py", [3, 14]),
+    ],
+)
+def test_lines_without_a_path_go_to_their_file(text: str, path: str, lines: list[int]) -> None:
+    found = with_lines(text)
+    assert [one.start for one in found] == lines
+    assert all(one.path.endswith(path) for one in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "handlers map seeded@:28 in src/shop.py, which stops@:41",
+        "X catches it and runs `open_shop` — src/shop.py:60",
+        "`open_shop` (src/shop.py:1-99)",
+        # The line is of the file that calls, not of the one that is called.
+        'In src/auth.py: "open_shop (src/shop.py:20, line 101)", then src/auth.py:99.',
+    ],
+)
+def test_what_was_falsely_accused_is_not(text: str) -> None:
+    assert [one for one in with_lines(text) if one.status == "hallucinated"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "at java.base/java.lang.Thread.run(Thread.java:829)",
+        "   3: std::panicking::try\n             at /rustc/abc/library/std/src/panicking.rs:492",
+    ],
+)
+def test_a_frame_of_another_tree_is_no_citation(text: str) -> None:
+    assert with_lines(text) == []
+
+
+@pytest.mark.parametrize("text", ["`zorblax`, src/shop.py:20", "`zorblax` (src/shop.py:20)"])
+def test_an_invented_word_is_an_invention_behind_a_comma_as_in_brackets(text: str) -> None:
+    assert [one.status for one in with_lines(text)] == ["hallucinated"]
