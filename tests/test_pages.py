@@ -46,6 +46,8 @@ NOT_RUN = {
     "CONTRIBUTING.md: fairtrial check callers-of-format-filename": NETWORK,
     "agentbench.md: fairtrial agentbench run --mode react": "225 queries take many minutes",
     "agentbench.md: fairtrial agentbench report RUN": OWN,
+    "compare.md: fairtrial compare npm:@modelcontextprotocol/server-filesystem": NETWORK,
+    "compare.md: fairtrial compare ../base/my-server": OWN,
     "exact.md: fairtrial run --exact": "tests/benchmarks/test_exact.py runs two questions so",
     "import.md: fairtrial import claude-code --scenario flask-error-handling": OWN,
     "import.md: fairtrial import scenario flask.yaml": OWN,

@@ -38,6 +38,7 @@ WORDS = {
     "judge": ["r"],
     "judge-noise": ["r"],
     "cell show": ["r", "c"],
+    "compare": ["npm:x@1", "npm:x@2"],
     "merge": ["r"],
     "report": ["r"],
     "scenario new": ["--repo", "."],
@@ -47,6 +48,7 @@ WORDS = {
     "toolbench report": ["r"],
     "toolbench run": ["data.json"],
     "toolbench score": ["data.json"],
+    "trend": ["x"],
     "try": ["npm:x"],
     "verify-report": ["r.json"],
 }

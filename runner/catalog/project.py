@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from runner.records import canonical_json, load_json
+from runner.records import canonical_json, load_json, parse_yaml, read_text
 from runner.records.run_store import write_whole
+from runner.records.versions import ProjectSettings
 from runner.support.errors import AnchorsDrifted, Drift, FairtrialError, LockError
 from runner.support.tree_digest import digest_of_file, digest_tree, file_changes
 
 PROJECT_LOCK = "locks/project.lock"
 """SHA256 of every file under a project's scenarios/ and images/servers/. It marks the folder."""
 TOPS = ("scenarios", "images/servers")
+SETTINGS = "fairtrial.yaml"
+"""What a project declares for `compare`: its margins, and what is meant. Locked as the rest is, or
+a margin could be chosen by the result."""
+_MOST_SETTINGS_BYTES = 64 * 1024
 MANIFEST = "MANIFEST"
 """In an installed package: path -> SHA256 of every file that ships beside the code."""
 TAKE = "look at the difference; `fairtrial lock` takes it, --ungated goes on without"
@@ -124,7 +129,22 @@ def own_files(project: Path) -> tuple[dict[str, str], list[Drift]]:
             found, strange = digest_tree(project, top)
             files |= found
             drifts += strange
+    if (project / SETTINGS).is_file():
+        files[SETTINGS] = digest_of_file(project / SETTINGS)
     return files, drifts
+
+
+def project_settings(project: Path | None) -> ProjectSettings:
+    """The defaults where there is no such file.
+
+    Raises AnchorsDrifted if it is not what the project's lock says, CatalogError if it is wrong.
+    """
+    if project is None or not (project / SETTINGS).is_file():
+        return ProjectSettings()
+    if drifts := [it for it in lock_changes(project) if it.where == SETTINGS]:
+        raise AnchorsDrifted(drifts, hint=TAKE, lock=PROJECT_LOCK)
+    text = read_text(project / SETTINGS, where=SETTINGS, limit_bytes=_MOST_SETTINGS_BYTES)
+    return parse_yaml(text, ProjectSettings, where=SETTINGS)
 
 
 def write_project_lock(project: Path) -> None:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from runner.agents.spending import JudgeBudget, Spending
     from runner.authoring.exact.own_questions import OwnQuestions
     from runner.authoring.onboarding.onboarding_state import OnboardedServer
+    from runner.authoring.versions.comparing import AnsweredPair, VersionPair
     from runner.benchmarks.agentbench.proof.proving import QueryProof
     from runner.benchmarks.agentbench.queries import Category, Query
     from runner.benchmarks.agentbench.writing.drafts import DraftFailure, QueryDraft
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Since,
     )
     from runner.records.run_store import LoadedCell, LoadedRun, RunStore
+    from runner.records.versions import CompareSettings, VersionComparison
     from runner.report.grid import Table
     from runner.report.records import Report
     from runner.runs.audit import Audit

@@ -276,3 +276,13 @@ def _objects(value: object) -> dict[str, dict[str, Any]]:
     if not isinstance(value, dict):
         return {}
     return {str(name): item for name, item in value.items() if isinstance(item, dict)}
+
+
+def locked_packages(server: Server) -> dict[str, str]:
+    """`npm:NAME` or `pypi:NAME` -> the versions that its locks install, such as `1.2.0, 2.0.1`."""
+    found = {}
+    for lock in _locks(server):
+        kind = "npm" if lock.file == NPM_LOCK else "pypi"
+        for name, versions in lock.pins.items():
+            found[f"{kind}:{name}"] = ", ".join(sorted(versions))
+    return found

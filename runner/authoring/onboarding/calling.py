@@ -41,7 +41,7 @@ class Stand:
         """Raises ServerError if it does not start."""
 
         async def listed() -> tuple[mcp_types.Tool, ...]:
-            async with self._session() as session:
+            async with self.session() as session:
                 return session.tools
 
         return asyncio.run(listed())
@@ -50,7 +50,7 @@ class Stand:
         """After its warm-up, as in a cell."""
 
         async def answered() -> McpResult:
-            async with self._session() as session:
+            async with self.session() as session:
                 limit_sec = self.server.spec.call_timeout_sec
                 wanted = McpCall(tool=tool, arguments=dict(arguments))
                 filled = fill_call(wanted, PLACEHOLDERS, session.answers)
@@ -68,7 +68,7 @@ class Stand:
         search = CanarySearch()
 
         async def found() -> FoundCanary | None:
-            async with self._session() as session:
+            async with self.session() as session:
                 search.learn(session.answers)
                 return await find_canary(session, symbols, frozenset(files.paths()), search)
 
@@ -76,7 +76,8 @@ class Stand:
         return canary.as_canary(self.loaded.scenario.repository.label) if canary else None
 
     @asynccontextmanager
-    async def _session(self) -> AsyncIterator[ServerSession]:
+    async def session(self) -> AsyncIterator[ServerSession]:
+        """In a fresh cell, after its warm-up. Raises ServerError if it does not start."""
         it, spec = self.checkout, self.server.spec
         image = workspace(it, it.repository(self.loaded)).id
         cell = ContainerSpec(

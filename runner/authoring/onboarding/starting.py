@@ -68,14 +68,21 @@ class About:
 
 
 @contextmanager
-def opened(
-    asked: ServerSource, given: Overrides, about: About, checkout: Checkout, ask: AskPerson
+def opened(  # noqa: PLR0913 - what a person says, and where it is done
+    asked: ServerSource,
+    given: Overrides,
+    about: About,
+    checkout: Checkout,
+    ask: AskPerson,
+    *,
+    name: str = "",
 ) -> Iterator[OnboardingState]:
     """The first step, in a project of the try's own that no other try may write meanwhile.
 
-    Raises FairtrialError for what cannot be read, BusyError if the same is being tried.
+    `name`: of the server; empty for its package's. Raises FairtrialError for what cannot be read,
+    BusyError if the same is being tried.
     """
-    name = name_for(asked, checkout)
+    name = name or name_for(asked, checkout)
     project = checkout.state / "tries" / name
     with lock_or_refuse(project / ".lock", what="this try", hint="wait for it to end"):
         begin(project)
@@ -143,11 +150,11 @@ def _scenario(about: About, checkout: Checkout, project: Path) -> str:
     name = about.scenarios[0] if about.scenarios else DEFAULT_SCENARIO
     loaded = checkout.scenario(name)
     if checkout.project is not None and checkout.is_own(loaded.folder):
-        _copied(loaded.folder, checkout.project, project)
+        copy_scenario(loaded.folder, checkout.project, project)
     return name
 
 
-def _copied(folder: Path, source: Path, project: Path) -> None:
+def copy_scenario(folder: Path, source: Path, project: Path) -> None:
     """A scenario, and what says where its repository is."""
     shutil.copytree(folder, project / folder.relative_to(source))
     for name in (REPOS_LOCK, LOCAL_FILE):

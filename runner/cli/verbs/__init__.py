@@ -16,6 +16,9 @@ VERBS = {
     "cell show": "page through one cell of a run: what was asked, called and said, and what holds "
     "of it",
     "try": "a server by its name: install it, find a health probe, and compare it with the shell",
+    "compare": "a server's new version against its last: what broke, and what got dearer; a gate "
+    "for its pull requests",
+    "trend": "a server's figure by version, over the runs of a folder, as a table and a drawing",
     "run": "run scenarios × servers × models × trials, score them, and write the report",
     "merge": "make one run of the shards that several machines ran (`run --shard`)",
     "executor": "run cells on several machines: a scheduler, its workers, and what they exchange",

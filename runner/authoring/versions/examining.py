@@ -1,0 +1,199 @@
+"""Both versions examined in turns, and a session of calls replayed on each."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from runner.authoring.onboarding.calling import Stand
+from runner.authoring.onboarding.tool_roles import for_looking
+from runner.authoring.versions.answer_changes import ReplayedAnswer
+from runner.authoring.versions.defining import DefinedVersion
+from runner.records import McpCall, ServerCard, ToolCall, canonical_json
+from runner.records.run_store import RunStore
+from runner.records.transcript_files import iter_transcript
+from runner.records.versions import VersionCheck, VersionReading, VersionSide
+from runner.runs.prepare import check_server
+from runner.sandbox.session import ServerSession
+from runner.servers.definition_rules import PLACEHOLDERS, fill_call
+from runner.servers.example_arguments import Target, arguments_for
+from runner.servers.lock_checks import locked_packages
+from runner.support.errors import FairtrialError, ServerError
+
+if TYPE_CHECKING:
+    import mcp_types
+
+_UNUSUAL = r"[^A-Za-z0-9_-]"
+"""What no name of a tool holds that a model is told."""
+READINGS = 3
+"""Examinations of each version."""
+_NOISY: frozenset[VersionCheck] = frozenset(
+    ("probe", "ready", "index", "memory", "disk", "network", "stdout")
+)
+MOST_CALLS = 60
+"""Of a replayed session."""
+LEAST_CALLS = 20
+"""Of a session that recorded fewer they are made again: some servers fail after a while."""
+MOST_STARTS = 4
+"""Of a server that ends in the middle of a session: behind that, its other calls are not made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExaminedVersion:
+    """One version's readings, and its tools."""
+
+    side: VersionSide
+    stand: Stand
+    tools: tuple[mcp_types.Tool, ...] = ()
+    cards: tuple[ServerCard, ...] = field(default=())
+
+
+def side_of(defined: DefinedVersion, stand: Stand) -> ExaminedVersion:
+    """Before anything of it is started."""
+    side = VersionSide(
+        asked=defined.asked,
+        server=stand.server.spec.name,
+        version=defined.spec.version,
+        packages=locked_packages(stand.server),
+        unpinned=defined.facts.unpinned,
+    )
+    return ExaminedVersion(side=side, stand=stand)
+
+
+def examined(
+    base: ExaminedVersion, head: ExaminedVersion, only: Sequence[VersionCheck] = ()
+) -> tuple[ExaminedVersion, ExaminedVersion]:
+    """With their readings, in turns that change: what drifts meanwhile meets both alike.
+
+    `only`: the checks that are asked for; one reading does where none of them is noisy.
+    """
+    turns = READINGS if _NOISY & {*(only or _NOISY)} else 1
+    found = [with_tools(base), with_tools(head)]
+    for turn in range(turns):
+        for place in (0, 1) if turn % 2 == 0 else (1, 0):
+            found[place] = with_reading(found[place])
+    return found[0], found[1]
+
+
+def with_tools(one: ExaminedVersion) -> ExaminedVersion:
+    try:
+        tools = one.stand.tools()
+    except ServerError as error:
+        return _faulty(one, error)
+    return replace(one, tools=tools)
+
+
+def with_reading(one: ExaminedVersion) -> ExaminedVersion:
+    """One more examination, in a fresh cell; none of a version that cannot be examined."""
+    if one.side.fault:
+        return one
+    stand = one.stand
+    try:
+        card = check_server(stand.checkout, one.side.server, stand.loaded.scenario.id)
+    except ServerError as error:
+        return _faulty(one, error)
+    update = {
+        "protocol": card.protocol,
+        "tools": card.tools,
+        "schema_tokens": card.schema_tokens,
+        "install_mb": round(card.install_mb, 1),
+        "readings": (*one.side.readings, _reading(card)),
+    }
+    side = one.side.model_copy(update=update)
+    return replace(one, side=side, cards=(*one.cards, card))
+
+
+def _faulty(one: ExaminedVersion, error: FairtrialError) -> ExaminedVersion:
+    fault = error.what.splitlines()[0]
+    return replace(one, side=one.side.model_copy(update={"fault": fault}))
+
+
+def _reading(card: ServerCard) -> VersionReading:
+    return VersionReading(
+        initialize_sec=card.initialize_sec,
+        ready_sec=card.initialize_sec + card.warm_up_sec + card.ready_sec,
+        index_sec=card.warm_up_sec,
+        memory_mb=card.peak_memory_mb,
+        disk_mb=card.state_mb,
+        network_attempts=card.network_attempts,
+        stray_lines=card.stray_lines,
+        probe_passed=card.canary_passed,
+    )
+
+
+# --- a session ------------------------------------------------------------------------------------
+
+
+def calls_to_replay(
+    one: ExaminedVersion, recorded: Sequence[McpCall], target: Target
+) -> list[McpCall]:
+    """The health probe, what a session recorded, and a call of each other tool that only reads."""
+    label = one.stand.loaded.scenario.repository.label
+    probes = [it.call for it in one.stand.server.spec.canaries if it.repository in (label, "*")]
+    own = {f"__{re.sub(_UNUSUAL, '_', tool.name)}": tool.name for tool in one.tools}
+    asked = [*probes[:1], *(it for call in recorded for it in _by_own_name(call, own))]
+    examples = [it for it in _examples(one.tools, target) if it.tool not in {_.tool for _ in asked}]
+    kept: dict[str, McpCall] = {}
+    for call in [*asked[: MOST_CALLS - len(examples)], *examples]:
+        kept.setdefault(canonical_json([call.tool, call.arguments]), call)
+    calls = list(kept.values())[:MOST_CALLS]
+    rounds = max(1, -(-LEAST_CALLS // max(1, len(calls))))
+    return calls * rounds
+
+
+def _by_own_name(call: McpCall, own: Mapping[str, str]) -> Iterator[McpCall]:
+    """The model knows the tool as `mcp__SERVER__TOOL`, and no server does."""
+    for ending in sorted(own, key=len, reverse=True):
+        if call.tool.endswith(ending):
+            yield call.model_copy(update={"tool": own[ending]})
+            return
+
+
+def _examples(tools: Sequence[mcp_types.Tool], target: Target) -> Iterator[McpCall]:
+    for tool in for_looking(tools):
+        described = tool.description or ""
+        known = arguments_for(tool.input_schema, target, described=described, optional=False)
+        for arguments in islice(known, 1):
+            yield McpCall(tool=tool.name, arguments=arguments)
+
+
+def recorded_calls(store: RunStore, arm: str) -> list[McpCall]:
+    """What the arm's cells called of its server, in their order."""
+    calls = []
+    for cell in store.plan().cells:
+        attempt = store.counted_attempt(cell.id) if cell.server == arm else None
+        for event in iter_transcript(attempt.transcript) if attempt else ():
+            if isinstance(event, ToolCall) and event.origin == "server":
+                calls.append(McpCall(tool=event.tool, arguments=event.arguments))
+    return calls
+
+
+def replayed(stand: Stand, calls: Sequence[McpCall]) -> list[ReplayedAnswer]:
+    """One answer a call, in one session; in another one behind a call that ended it."""
+    answers: list[ReplayedAnswer] = []
+    for _ in range(MOST_STARTS):
+        if len(answers) == len(calls):
+            break
+        try:
+            asyncio.run(_replay(stand, calls, answers))
+        except ServerError as error:
+            what = error.what.splitlines()[0]
+            answers.append(ReplayedAnswer(text="", is_error=True, died=what))
+    return answers
+
+
+async def _replay(stand: Stand, calls: Sequence[McpCall], answers: list[ReplayedAnswer]) -> None:
+    """`answers`: of the calls before; each answer is put there as it comes."""
+    async with stand.session() as session:
+        for call in calls[len(answers) :]:
+            answers.append(await _answer(session, call, stand.server.spec.call_timeout_sec))
+
+
+async def _answer(session: ServerSession, call: McpCall, limit_sec: float) -> ReplayedAnswer:
+    filled = fill_call(call, PLACEHOLDERS, session.answers)
+    result = await session.call(call.tool, filled, timeout_sec=limit_sec)
+    return ReplayedAnswer(text=result.text, is_error=result.is_error)

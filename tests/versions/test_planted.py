@@ -1,0 +1,176 @@
+"""`fairtrial compare` on a server with one fault planted: each is caught, named and placed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import docker
+import jsonschema
+import pytest
+
+from runner.records.versions import VersionComparison
+from runner.report.version_forms import MOST_LINES
+from runner.sandbox.engine import LABEL
+from tests.checkout import SESSION, Checkout, make
+
+SERVER = (Path(__file__).parent / "ledger.py.txt").read_text("utf-8") + f"# {SESSION}\n"
+PROJECT = """\
+[project]
+name = "ledger"
+version = "1.0.0"
+[project.scripts]
+ledger = "ledger:main"
+"""
+DOUBLED = 'ABOUT = "Find a text in the files of the repository. " + "It may be any text. " * 60'
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture(scope="module")
+def made(
+    tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient
+) -> Iterator[Checkout]:
+    checkout = make(tmp_path_factory.mktemp("compare"))
+    folder(checkout.root / "base")
+    yield checkout
+    for volume in engine.volumes.list(filters={"label": LABEL}):
+        if f"{LABEL}-server-ledger-" in str(volume.name):
+            engine.api.remove_volume(volume.name, force=True)
+    checkout.remove_images(engine)
+
+
+def folder(top: Path, *planted: tuple[str, str]) -> Path:
+    text = SERVER
+    for line, fault in planted:
+        assert text.count(line) == 1, line
+        text = text.replace(line, fault)
+    place = top / "ledger"
+    place.mkdir(parents=True)
+    (place / "pyproject.toml").write_text(PROJECT)
+    (place / "ledger.py").write_text(text)
+    return place
+
+
+def compared(
+    made: Checkout, head: Path, out: Path, *options: str
+) -> tuple[subprocess.CompletedProcess[str], VersionComparison]:
+    words = ("--scenario", "small", "--out", str(out), *options)
+    done = made.fairtrial("compare", *words, str(made.root / "base/ledger"), str(head))
+    assert (out / "compare.json").is_file(), done.stderr
+    found = VersionComparison.model_validate_json((out / "compare.json").read_text("utf-8"))
+    return done, found
+
+
+@pytest.mark.parametrize(
+    ("planted", "name", "place"),
+    [
+        pytest.param(
+            ('FIND = "find_text"', 'FIND = "look_up"'),
+            "tools:renamed:find_text",
+            'FIND = "look_up"',
+            id="a tool renamed",
+        ),
+        pytest.param((SERVER.splitlines()[9], DOUBLED), "tokens:more", "", id="its schema doubled"),
+        pytest.param(
+            ("SHIFT = 0", "SHIFT = 1"), "session:shifted:*", "FIND", id="lines off by one"
+        ),
+        pytest.param(
+            ('return "\\n".join(files())', 'return ""'),
+            "session:empty:list_files",
+            '"name": "list_files"',
+            id="empty answers",
+        ),
+        pytest.param(("START_SEC = 0", "START_SEC = 5"), "ready:more", "", id="a slow start"),
+        pytest.param(
+            ("LAST_CALL = 0", "LAST_CALL = 10"), "session:died:*", "", id="a crash in call ten"
+        ),
+        pytest.param(
+            ('"default": 50', '"default": 1'),
+            "schema:default:find_text.limit",
+            '"limit": LIMIT',
+            id="a default changed",
+        ),
+        pytest.param(
+            ("FOUND = 50", "FOUND = 1"), "session:less:find_text", "FIND", id="a default untold"
+        ),
+    ],
+)
+def test_a_planted_fault_is_caught_named_and_placed(
+    made: Checkout, tmp_path: Path, planted: tuple[str, str], name: str, place: str
+) -> None:
+    head = folder(tmp_path, planted)
+    done, found = compared(made, head, tmp_path / "out")
+    assert done.returncode == 1, done.stderr
+    assert found.verdict == "regression"
+    stopping = [it for it in found.changes if it.stops]
+    known = [it for it in stopping if it.name.startswith(name.rstrip("*"))]
+    assert known, [it.name for it in stopping]
+    if place:
+        assert known[0].path == "ledger.py"
+        assert place in (head / "ledger.py").read_text().splitlines()[known[0].line - 1]
+
+
+def test_the_same_version_twice_alarms_nobody(made: Checkout, tmp_path: Path) -> None:
+    done, found = compared(made, made.root / "base/ledger", tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert found.changes == ()
+    assert found.calls >= 20
+    assert found.unstable == 0
+    assert len(found.base.readings) == len(found.head.readings) == 3
+    assert found.sentence in done.stdout
+    lines = (tmp_path / "compare.md").read_text("utf-8").splitlines()
+    assert len(lines) <= MOST_LINES
+    assert found.sentence.split("(")[0] in lines[1].replace("\\", "")
+    assert json.loads((tmp_path / "compare.sarif").read_text())["version"] == "2.1.0"
+    jsonschema.validate(
+        json.loads((tmp_path / "compare.json").read_text()), VersionComparison.model_json_schema()
+    )
+
+
+def test_with_a_model_the_shell_stands_beside_both_and_the_base_is_asked_once(
+    made: Checkout, tmp_path: Path
+) -> None:
+    options = ("--model", "offline", "--only", "model", "--only", "exact")
+    first = folder(tmp_path / "first", ("SHIFT = 0", "SHIFT = 0  # first"))
+    done, found = compared(made, first, tmp_path / "out1", *options)
+    assert done.returncode == 0, done.stderr
+    assert [it.shell is not None for it in found.answers] == [True]
+    assert found.base.reused == 0
+    second = folder(tmp_path / "second", ("SHIFT = 0", "SHIFT = 0  # second"))
+    done, found = compared(made, second, tmp_path / "out2", *options)
+    assert done.returncode == 0, done.stderr
+    assert found.base.reused == 2
+    assert [it.shell is not None for it in found.answers] == [True]
+    assert "2 of the base's cells were kept" in (tmp_path / "out2/compare.md").read_text()
+
+
+def test_what_is_meant_is_allowed_with_a_reason_and_shown(made: Checkout, tmp_path: Path) -> None:
+    head = folder(tmp_path, ('FIND = "find_text"', 'FIND = "look_up"'))
+    options = ("--only", "tools", "--allow", "tools:renamed:*")
+    words = ("--scenario", "small", "--out", str(tmp_path / "no"), *options)
+    done = made.fairtrial("compare", *words, str(made.root / "base/ledger"), str(head))
+    assert done.returncode == 1
+    assert "what is allowed has a reason" in done.stderr
+    done, found = compared(made, head, tmp_path / "out", *options, "--reason", "for 2.0")
+    assert done.returncode == 0, done.stderr
+    assert [(it.name, it.allowed) for it in found.changes] == [
+        ("tools:renamed:find_text", "for 2.0")
+    ]
+    assert "[allowed: for 2.0]" in (tmp_path / "out/compare.md").read_text()
+
+
+def test_a_head_that_does_not_start_is_a_regression_and_a_base_an_error(
+    made: Checkout, tmp_path: Path
+) -> None:
+    broken = folder(tmp_path, ("import json", "import json, no_such_module"))
+    done, found = compared(made, broken, tmp_path / "out", "--only", "start")
+    assert done.returncode == 1
+    assert [it.name for it in found.changes] == ["start:fails"]
+    words = ("compare", "--scenario", "small", "--out", str(tmp_path / "not"))
+    done = made.fairtrial(*words, str(broken), str(made.root / "base/ledger"))
+    assert done.returncode == 1
+    assert done.stderr.count("error:") == 1
+    assert not (tmp_path / "not").exists()
