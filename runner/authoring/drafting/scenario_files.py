@@ -131,7 +131,7 @@ def _rubric_text(draft: ScenarioDraft) -> str:
     lines = [
         "# The facts here are proven by the parse; those of criteria without any are yours. A fact",
         "# is `says`, groups of alternative `terms`, and in `cites` the place that proves it:",
-        "#   - says: main calls it to read the defaults",
+        "#   - says: main calls load_config to read the defaults",
         "#     terms: [[main], [default*, fallback]]",
         "#     cites: [{path: src/main.c, line: 12}]",
         '# Quote what YAML reads as no text: "off", "no", "404".',
