@@ -148,7 +148,8 @@ _NOTE = re.compile(
     """,
     re.X | re.M,
 )
-_SHORT_NAME = re.compile(r"\w[`*_]{0,2}\s\([A-Z]{2,9}\)")
+# Begins with its bracket: from a letter on, each letter of a text would begin a try.
+_SHORT_NAME = re.compile(r"\((?<=\s\()[A-Z]{2,9}\)")
 _BEHIND_PATH = re.compile(
     r"(?P<alias_of>[\w./-]{3,200}\.\w{1,8})[`*_]{0,2}\s\((?P<name>[A-Z]{2,9})\)"
 )
