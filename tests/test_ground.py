@@ -78,7 +78,7 @@ def test_json_is_one_object_a_file_with_exactly_the_promised_keys(
     upstream: tuple[Path, str], tmp_path: Path
 ) -> None:
     (tmp_path / "a.md").write_text(
-        "`App.finish_up` (/home/me/code/app.py:5) and `vanish` (app.py:2); see README.\n"
+        "`App.finish_up` (/home/me/code/app.py:5). It calls `vanish` (app.py:2); see README.\n"
     )
     (tmp_path / "b.txt").write_text("Nothing cited.\n")
     done = ground(upstream, tmp_path, "--json", "--root", "/home/me/code", "a.md", "b.txt")

@@ -35,8 +35,9 @@ NAMES = {
 }
 FILLER = (
     "The surroundings of this part are described at some length, and with care, in the notes that "
-    "the people who built it have left (plant/notes.md:{line})."
+    "the people who built it have left ({path}:{line})."
 )
+"""It cites the place that it says nothing of: else, whoever counts places would rank as a reader does."""
 Stated = tuple[int, int]
 """Of how many facts each step's answer speaks; the rest of it is filler."""
 ANSWERS: dict[str, tuple[Stated, ...]] = {
@@ -84,7 +85,7 @@ def answer(step: str, stated: int, plant: str = CORE) -> str:
         if number < stated:
             lines.append(f"- {sentence(*names)} ({path(step)}:{line(number)}).")
         else:
-            lines.append("- " + FILLER.format(line=number * 20 + 7))
+            lines.append("- " + FILLER.format(path=path(step), line=line(number)))
     return "\n".join(lines)
 
 

@@ -36,7 +36,7 @@ from tests.test_audit import Ran, planned
 JUDGE = "model:claude-sonnet-4-6"
 QUALIFY = ("anchors", "qualify", "--judge", JUDGE)
 SHORT = (*QUALIFY, "--short", "--duplicates", "1", "--judge-batch", "32", "--reason", "it reads")
-READINGS = 194
+READINGS = 195
 """Of the short form of the plant, a request each."""
 RIGHT = {fact(*names): names for step in STEPS for names in pairs_of_names(step)}
 

@@ -134,7 +134,7 @@ def test_no_page_screens_and_all_say_by_what_nobody_is_ranked(checkout: Checkout
         assert "callers" in text
     shown = checkout.said("report", "r", "--ungated").stdout
     assert any(line.split()[:2] == ["arm", "F1"] for line in shown.splitlines())
-    assert "what a program's text search finds" in " ".join(shown.split())
+    assert "A text search alone gets F1" in " ".join(shown.split())
 
 
 def test_questions_with_a_key_are_not_run_unasked(checkout: Checkout) -> None:

@@ -124,11 +124,12 @@ def test_each_request_holds_one_fact_one_passage_and_the_beginning_of_the_reply(
         assert (body["max_tokens"], body["logprobs"], body["cache_prompt"]) == (1, True, False)
 
 
-@pytest.mark.parametrize(("above", "quality"), [(0.01, True), (-0.01, False)])
-def test_a_fact_is_stated_from_the_threshold_on(above: float, quality: bool) -> None:
+@pytest.mark.parametrize(("above", "stated"), [(0.01, True), (-0.01, False)])
+def test_a_fact_is_stated_from_the_threshold_on(above: float, stated: bool) -> None:
     chance = THRESHOLD + above
     with telling(surely(yes=chance, no=1 - chance)) as (url, _):
-        assert (verdict_of(judge_at(url)).quality > 0) is quality
+        facts = verdict_of(judge_at(url)).facts
+    assert {fact.verdict == "stated" for fact in facts} == {stated}
 
 
 def test_only_yes_against_no_counts_however_they_are_spelt() -> None:
