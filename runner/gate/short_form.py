@@ -1,6 +1,6 @@
 """The short form of an examination: a part of the anchors and pairs, for a judge that costs.
 
-The whole asks about some 850 answers to one step, the short form about 250. The bounds are the
+The whole asks about some 850 answers to one step, the short form about 270. The bounds are the
 same. What is drawn follows from names and hand grades alone, never from what a judge says, so
 nobody can draw again until a judge passes.
 """
@@ -16,14 +16,15 @@ from runner.gate.calibration_data import Anchor
 from runner.gate.pairs import CONTRAST, SHUFFLED, Pair, drawn, is_junk, pairs_of, shuffled_steps
 from runner.records import digest_of
 
-ANCHORS_OF_A_SCENARIO = 5
+ANCHORS_OF_A_SCENARIO = 6
+"""With five, eleven of all are no junk: too few for an interval, so that nobody could pass."""
 PAIRS_OF_A_KIND = 20
 CONTRAST_PAIRS = 40
 """Over all scenarios and kinds. A judge that wins four of five passes in one case of thirteen."""
 
 
 def short_anchors(anchors: Sequence[Anchor]) -> list[Anchor]:
-    """Of each scenario's, from the worst to the best by hand, one of each fifth."""
+    """Of each scenario's, from the worst to the best by hand, one of each sixth."""
     chosen: list[Anchor] = []
     for _, own in groupby(anchors, key=lambda anchor: anchor.scenario):
         ranked = sorted(own, key=lambda anchor: (anchor.gold, anchor.name))

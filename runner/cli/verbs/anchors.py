@@ -22,7 +22,7 @@ class Verb(options.Request):
         "--dry-run", "qualify: say how many readings and dollars it would take, and spend nothing"
     )
     short: bool = options.said(
-        "--short", "qualify: by about 250 readings in place of 850, with the same bounds"
+        "--short", "qualify: by about 270 readings in place of 850, with the same bounds"
     )
     jobs: int = options.said("--jobs N", "qualify: requests at a time (default)", 4)
     reply_sec: int = options.said(
