@@ -34,6 +34,10 @@ test-llm *ARGS:
 test-agents *ARGS:
     @{{ python }} -m pytest tests/real_agents/claude_code_cells.py "$@"
 
+# Compare a server with every fault that is planted in it, one at a time: some ten minutes
+test-planted *ARGS:
+    @EVERY_PLANTED_FAULT=1 {{ python }} -m pytest tests/versions/test_planted.py "$@"
+
 # The page in a real browser; `./justw` installs Debian's Chromium where it is not there
 test-page *ARGS:
     @{{ python }} -m pytest tests/page "$@"

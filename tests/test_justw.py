@@ -25,6 +25,7 @@ RECIPES = [
     "test",
     "test-llm",
     "test-agents",
+    "test-planted",
     "test-page",
     "check",
     "testbed",
@@ -248,7 +249,7 @@ def test_a_recipe_that_needs_no_engine_never_asks_for_one(justw: Wrapper, recipe
 
 
 @pytest.mark.parametrize(
-    "recipe", ["demo", "test", "test-agents", "testbed", "cell", "run", "bench", "campaign"]
+    "recipe", ["demo", "test", "test-planted", "testbed", "cell", "run", "bench", "campaign"]
 )
 def test_no_engine_and_no_root_ends_with_what_is_missing_and_how_to_get_it(
     justw: Wrapper, recipe: str

@@ -37,7 +37,7 @@ FILLER = (
     "The surroundings of this part are described at some length, and with care, in the notes that "
     "the people who built it have left ({path}:{line})."
 )
-"""It cites the place that it says nothing of: else, whoever counts places would rank as a reader does."""
+"""It cites the place that it says nothing of: else whoever counts places ranks as a reader does."""
 Stated = tuple[int, int]
 """Of how many facts each step's answer speaks; the rest of it is filler."""
 ANSWERS: dict[str, tuple[Stated, ...]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ ledger = "ledger:main"
 DOUBLED = 'ABOUT = "Find a text in the files of the repository. " + "It may be any text. " * 60'
 
 pytestmark = pytest.mark.docker
+EVERY = bool(os.environ.get("EVERY_PLANTED_FAULT"))
 
 
 @pytest.fixture(scope="module")
@@ -64,39 +66,42 @@ def compared(
     return done, found
 
 
+FAULTS = [
+    pytest.param(
+        ('FIND = "find_text"', 'FIND = "look_up"'),
+        "tools:renamed:find_text",
+        'FIND = "look_up"',
+        id="a tool renamed",
+    ),
+    pytest.param((SERVER.splitlines()[9], DOUBLED), "tokens:more", "", id="its schema doubled"),
+    pytest.param(("SHIFT = 0", "SHIFT = 1"), "session:shifted:*", "FIND", id="lines off by one"),
+    pytest.param(
+        ('return "\\n".join(files())', 'return ""'),
+        "session:empty:list_files",
+        '"name": "list_files"',
+        id="empty answers",
+    ),
+    pytest.param(("START_SEC = 0", "START_SEC = 5"), "ready:more", "", id="a slow start"),
+    pytest.param(
+        ("LAST_CALL = 0", "LAST_CALL = 10"), "session:died:*", "", id="a crash in call ten"
+    ),
+    pytest.param(
+        ('"default": 50', '"default": 1'),
+        "schema:default:find_text.limit",
+        '"limit": LIMIT',
+        id="a default changed",
+    ),
+    pytest.param(
+        ("FOUND = 50", "FOUND = 1"), "session:less:find_text", "FIND", id="a default untold"
+    ),
+]
+"""Planted text, the name it is found by, and the line where it is placed."""
+ALWAYS = ("a tool renamed", "lines off by one", "a crash in call ten")
+"""One of each sort, since each takes a minute; `just test-planted` plants all of them."""
+
+
 @pytest.mark.parametrize(
-    ("planted", "name", "place"),
-    [
-        pytest.param(
-            ('FIND = "find_text"', 'FIND = "look_up"'),
-            "tools:renamed:find_text",
-            'FIND = "look_up"',
-            id="a tool renamed",
-        ),
-        pytest.param((SERVER.splitlines()[9], DOUBLED), "tokens:more", "", id="its schema doubled"),
-        pytest.param(
-            ("SHIFT = 0", "SHIFT = 1"), "session:shifted:*", "FIND", id="lines off by one"
-        ),
-        pytest.param(
-            ('return "\\n".join(files())', 'return ""'),
-            "session:empty:list_files",
-            '"name": "list_files"',
-            id="empty answers",
-        ),
-        pytest.param(("START_SEC = 0", "START_SEC = 5"), "ready:more", "", id="a slow start"),
-        pytest.param(
-            ("LAST_CALL = 0", "LAST_CALL = 10"), "session:died:*", "", id="a crash in call ten"
-        ),
-        pytest.param(
-            ('"default": 50', '"default": 1'),
-            "schema:default:find_text.limit",
-            '"limit": LIMIT',
-            id="a default changed",
-        ),
-        pytest.param(
-            ("FOUND = 50", "FOUND = 1"), "session:less:find_text", "FIND", id="a default untold"
-        ),
-    ],
+    ("planted", "name", "place"), [it for it in FAULTS if EVERY or it.id in ALWAYS]
 )
 def test_a_planted_fault_is_caught_named_and_placed(
     made: Checkout, tmp_path: Path, planted: tuple[str, str], name: str, place: str
