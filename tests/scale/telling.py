@@ -27,6 +27,8 @@ class Told:
     notes: list[str] = field(default_factory=list)
     ended: list[CellResult] = field(default_factory=list)
     started: list[Cell] = field(default_factory=list)
+    says: list[str] = field(default_factory=list)
+    """Of cells: `on 192.0.2.3:4412`."""
     tokens: int = 0
     usd: float = 0.0
     on_start: Callable[[Cell], None] = lambda _: None
@@ -35,7 +37,7 @@ class Told:
     def progress(self) -> Progress:
         return Progress(
             started=self._started,
-            says=lambda *_: None,
+            says=lambda _, line: self.says.append(line),
             ended=self.ended.append,
             spent=self._spent,
             note=self.notes.append,

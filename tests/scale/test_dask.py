@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import threading
 from collections.abc import Iterator
 from datetime import datetime
@@ -191,6 +192,22 @@ def test_a_run_pauses_goes_on_and_ends_in_order_when_it_is_told_to(
     moments = sorted(result.started_at for result in again.ended)
     gaps = [seconds(after) - seconds(before) for before, after in itertools.pairwise(moments)]
     assert max(gaps) > 1.5, "nothing was begun while it paused"
+
+
+def test_a_run_that_was_drained_goes_on_with_more_workers(farm: Farm, tmp_path: Path) -> None:
+    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
+    store, prepared = tiny_run(tmp_path / "run", tiny_cells(20), ground)
+    told = Told()
+    told.on_start = lambda _: write_told(store, "drain") if len(told.started) == 6 else None
+    with pytest.raises(FairtrialError, match="was told to end"):
+        execute(farm, store, prepared, told)
+    farm.add_worker(dict(os.environ))
+    farm.wait(PATIENCE_SEC)
+    again = Told()
+    execute(farm, store, prepared, again)
+    assert len(set(told.says)) <= 2 < len(set(again.says)) == 3
+    assert measured(store) == 40
+    assert begun_after(store) == 0, "what had finished was paid once"
 
 
 def seconds(moment: str) -> float:
