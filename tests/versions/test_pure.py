@@ -12,6 +12,7 @@ import pytest
 
 from runner.authoring.versions.answer_changes import ReplayedAnswer, answer_change, shifted_by
 from runner.authoring.versions.concluding import answer_changes, concluded, in_order, with_allowed
+from runner.authoring.versions.examining import example_calls
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.schema_changes import schema_changes
 from runner.authoring.versions.session_changes import ReplayedSession
@@ -37,6 +38,7 @@ from runner.report.version_forms import (
 )
 from runner.report.version_pairs import within_margin
 from runner.scoring.statistics import ClusterMean
+from runner.servers.example_arguments import Target
 from runner.support.errors import AnchorsDrifted, CatalogError
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
@@ -190,6 +192,16 @@ def test_what_the_base_itself_answers_otherwise_is_held_against_nobody() -> None
 def test_calls_that_were_never_made_are_said() -> None:
     found = list(session([FOUND, FOUND], [FOUND, FOUND], [FOUND]).changes())
     assert [it.name for it in found] == ["session:ends"]
+
+
+def test_a_tool_that_lists_folders_is_asked_for_one_and_not_for_a_file_alone() -> None:
+    words = "List all files and directories in a path. Only works within allowed directories."
+    schema = tool_schema(("path",), path=STRING)
+    tool = mcp_types.Tool(name="list_directory", description=words, input_schema=schema)
+    (calls,) = example_calls([tool], Target(name="Flask", path="src/flask/app.py"))
+    asked = [call.arguments["path"] for call in calls]
+    assert asked[0] == "src/flask/app.py"
+    assert "/workspace" in asked
 
 
 # --- figures ------------------------------------------------------------------------------------

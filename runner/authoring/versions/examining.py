@@ -38,6 +38,9 @@ MOST_CALLS = 60
 """Of a replayed session."""
 LEAST_CALLS = 20
 """Of a session that recorded fewer they are made again: some servers fail after a while."""
+MOST_EXAMPLES = 4
+"""Calls of a tool that nobody called: what lists a folder refuses a file, and both being refused
+would hide whatever changed."""
 MOST_STARTS = 4
 """Of a server that ends in the middle of a session: behind that, its other calls are not made."""
 
@@ -131,14 +134,16 @@ def _reading(card: ServerCard) -> VersionReading:
 def calls_to_replay(
     one: ExaminedVersion, recorded: Sequence[McpCall], target: Target
 ) -> list[McpCall]:
-    """The health probe, what a session recorded, and a call of each other tool that only reads."""
+    """The health probe, what a session recorded, and calls of each other tool that only reads."""
     label = one.stand.loaded.scenario.repository.label
     probes = [it.call for it in one.stand.server.spec.canaries if it.repository in (label, "*")]
     own = {f"__{re.sub(_UNUSUAL, '_', tool.name)}": tool.name for tool in one.tools}
     asked = [*probes[:1], *(it for call in recorded for it in _by_own_name(call, own))]
-    examples = [it for it in _examples(one.tools, target) if it.tool not in {_.tool for _ in asked}]
+    known = {it.tool for it in asked}
+    examples = [it for it in example_calls(one.tools, target) if it[0].tool not in known]
+    first, others = [it[0] for it in examples], [call for it in examples for call in it[1:]]
     kept: dict[str, McpCall] = {}
-    for call in [*asked[: MOST_CALLS - len(examples)], *examples]:
+    for call in [*asked[: MOST_CALLS - len(first)], *first, *others]:
         kept.setdefault(canonical_json([call.tool, call.arguments]), call)
     calls = list(kept.values())[:MOST_CALLS]
     rounds = max(1, -(-LEAST_CALLS // max(1, len(calls))))
@@ -153,12 +158,13 @@ def _by_own_name(call: McpCall, own: Mapping[str, str]) -> Iterator[McpCall]:
             return
 
 
-def _examples(tools: Sequence[mcp_types.Tool], target: Target) -> Iterator[McpCall]:
+def example_calls(tools: Sequence[mcp_types.Tool], target: Target) -> Iterator[list[McpCall]]:
+    """The calls of each tool, the likeliest first; none of one that nothing is known for."""
     for tool in for_looking(tools):
         described = tool.description or ""
         known = arguments_for(tool.input_schema, target, described=described, optional=False)
-        for arguments in islice(known, 1):
-            yield McpCall(tool=tool.name, arguments=arguments)
+        if found := list(islice(known, MOST_EXAMPLES)):
+            yield [McpCall(tool=tool.name, arguments=it) for it in found]
 
 
 def recorded_calls(store: RunStore, arm: str) -> list[McpCall]:

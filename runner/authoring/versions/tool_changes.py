@@ -96,7 +96,7 @@ def _taken_otherwise(
     if worded:
         yield _note(name, "description", f"{name} is described otherwise")
     if _hints(before) != _hints(after):
-        says = f"{name} says otherwise whether it writes or destroys"
+        says = f"{name} gives other hints: whether it writes, destroys, or looks outside"
         yield _note(name, "annotations", says, base=_hints(before), head=_hints(after))
     if before.output_schema != after.output_schema:
         yield _note(name, "output", f"{name} has another schema of its results")
