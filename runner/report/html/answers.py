@@ -172,12 +172,14 @@ def _source(cited: CitedLines) -> Markup:
         return element("p", "No such lines at this commit.", class_="empty")
     start = citation.start or 0
     end = citation.end or start
-    lines: list[object] = []
-    for line, text in enumerate(excerpt.lines, excerpt.first):
-        shown = f"{line:>5}  {lines_of(text, LINE_SHOWN)}"
-        lines += [element("mark", shown) if start <= line <= end else shown, "\n"]
+    lines = [
+        f"{line:>5}  {lines_of(text, LINE_SHOWN)}\n"
+        for line, text in enumerate(excerpt.lines, excerpt.first)
+    ]
+    begin, close = (max(0, place - excerpt.first) for place in (start, end + 1))
+    marked = [joined(element("mark", line[:-1]), "\n") for line in lines[begin:close]]
+    code = element("code", "".join(lines[:begin]), *marked, "".join(lines[max(begin, close) :]))
     where = element("p", clean(citation.path, 300), class_="kicker")
-    code = element("code", *lines)
     return joined(where, element("pre", code, class_="source", tabindex="0"))
 
 
