@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
@@ -15,10 +16,15 @@ _NEVER = ["image", "link", "autolink", "html_inline", "html_block", "reference"]
 """What would lead out of the page, or begin an element of the text's choice."""
 
 
+@cache
+def _parser() -> MarkdownIt:
+    options = {"html": False, "maxNesting": _MOST_NESTED}
+    return MarkdownIt("commonmark", options).enable("table").disable(_NEVER)
+
+
 def rendered(text: str, shown: Callable[[str], str]) -> str:
     """`shown` makes HTML of each piece of text, and is the only one that does: it escapes."""
-    options = {"html": False, "maxNesting": _MOST_NESTED}
-    parser = MarkdownIt("commonmark", options).enable("table").disable(_NEVER)
+    parser = _parser()
 
     def plain(_: Any, tokens: list[Token], at: int, *__: Any) -> str:
         return shown(tokens[at].content)
