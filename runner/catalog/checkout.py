@@ -20,7 +20,7 @@ from runner.catalog.catalog import (
 )
 from runner.catalog.commit_lines import CommitLines
 from runner.catalog.locks import pins_of, read_repos_lock, write_locks, write_project_locks
-from runner.catalog.project import require_locked
+from runner.catalog.project import require_locked, write_project_lock
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import LineSource, Log
 from runner.records import ArmServer, Limits, RepoPin, server_of
@@ -230,6 +230,15 @@ class Checkout:
         while self._files:
             _, files = self._files.popitem()
             files.close()
+
+
+def relocked(checkout: Checkout, project: Path) -> Checkout:
+    """A project laid over what ships, with locks of what it holds by now. Raises as `lock` does."""
+    write_project_lock(project)
+    # Opened anew: a catalog keeps what it found when it was opened.
+    own = checkout.over(project)
+    lock(own, check=False)
+    return own
 
 
 def lock(checkout: Checkout, *, check: bool) -> list[str]:

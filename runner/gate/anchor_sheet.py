@@ -19,8 +19,7 @@ PEOPLE = "locks/people"
 
 
 def anchors_to_grade(root: Path, sources: OpenLineSource | None = None) -> list[Anchor]:
-    weights = chain.read_chain(root)[-1].gold_weights if chain.exists(root) else None
-    return short_anchors(load_anchors(load_catalog(root), weights, sources))
+    return short_anchors(load_anchors(load_catalog(root), chain.gold_weights(root), sources))
 
 
 def anchor_sheet(anchors: Sequence[Anchor], seed: int) -> GradingSheet:
@@ -37,10 +36,7 @@ def judged_items(
     root: Path, project: Path | None, judge: Judge, anchors: Sequence[Anchor], seed: int
 ) -> dict[str, float]:
     """Item -> the step's quality, as the lock has it; nothing of a judge that no lock holds."""
-    lock, kept = chain.read_chain(root)[-1], root
-    own = own_judges.in_force(project, lock, judge)
-    if own and project:
-        lock, kept = own_judges.laid_over(lock, judge.name, own), project
+    lock, kept, _ = own_judges.laid_over(root, project, chain.read_chain(root)[-1], judge)
     entry = lock.judges.get(judge.name)
     if entry is None:
         return {}

@@ -9,7 +9,7 @@ at once is caught by git: a committed generation is only ever added, never chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from runner.gate.chain_history import UNSHALLOW, History, history_of
@@ -43,6 +43,11 @@ def read_chain(root: Path) -> list[AnchorsLock]:
     Raises AnchorsDrifted if one is missing, changed or out of line.
     """
     return read_chain_and_past(root)[0]
+
+
+def gold_weights(root: Path) -> Mapping[str, Mapping[str, Mapping[str, float]]] | None:
+    """Of the generation in force; None before there is one. Raises AnchorsDrifted as it is read."""
+    return read_chain(root)[-1].gold_weights if exists(root) else None
 
 
 def read_chain_and_past(root: Path) -> tuple[list[AnchorsLock], History]:

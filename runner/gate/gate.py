@@ -94,10 +94,7 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
     is out of reach.
     """
     generations, history = chain.read_chain_and_past(root)
-    lock, kept = generations[-1], root
-    own = own_judges.in_force(project, lock, judge)
-    if own and project:
-        lock, kept = own_judges.laid_over(lock, judge.name, own), project
+    lock, kept, own = own_judges.laid_over(root, project, generations[-1], judge)
     drifts = file_drifts(root, lock, scenarios)
     drifts += scoring_drifts(lock)
     drifts += judge_drifts(lock, judge)

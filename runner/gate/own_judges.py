@@ -90,9 +90,18 @@ def require_new(root: Path, project: Path | None, judge: Judge, *, short: bool) 
             raise FairtrialError("it is accepted already", where=judge.name, hint=hint)
 
 
-def laid_over(lock: AnchorsLock, name: str, own: OwnJudge) -> AnchorsLock:
-    """The lock in force, as if it held the project's entry."""
-    return lock.model_copy(update={"judges": {**lock.judges, name: own.judge}})
+def laid_over(
+    root: Path, project: Path | None, lock: AnchorsLock, judge: Judge
+) -> tuple[AnchorsLock, Path, OwnJudge | None]:
+    """The lock in force, as if it held the project's entry; where its verdicts are kept; the entry.
+
+    Raises AnchorsDrifted as `in_force` does.
+    """
+    own = in_force(project, lock, judge)
+    if own is None or project is None:
+        return lock, root, None
+    judges = {**lock.judges, judge.name: own.judge}
+    return lock.model_copy(update={"judges": judges}), project, own
 
 
 def write_own_judge(project: Path, name: str, own: OwnJudge) -> None:

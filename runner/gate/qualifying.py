@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 from runner.catalog.catalog import load_catalog
 from runner.gate import chain, qualities, requirements
 from runner.gate.calibration_data import Anchor
-from runner.gate.examination import Paper, paper_of, refusal
+from runner.gate.examination import Paper, paper_of, refusal, silent
 from runner.gate.pairs import PERTURBATIONS, Pair, StepQuestion, questions_of
 from runner.gate.requirements import (
     MIN_WON,
@@ -82,15 +82,18 @@ class Qualification:
         known: dict[str, float] = {}
         tallies = list(_tallies(self.paper.pairs))
         whole = self.readings()
-        total, done = len(whole), 0
+        asked: set[str] = set()
         reader = _costing(self.judge)
         for some in _chunks(whole, AHEAD * reader.at_once):
             reader.read_ahead(map(_to_judge, some))
-            known |= qualities.ask(self.judge, some, known, _silent)
-            done += len(some)
-            self.log(f"{self.judge.name}: {done} of {total} answers to one step are read")
+            known |= qualities.ask(self.judge, some, known, silent)
+            asked |= {question.key for question in some}
+            # One line for the whole in place of each chunk's own count.
+            self.log(
+                f"{self.judge.name}: {len(asked)} of {len(whole)} answers to one step are read"
+            )
             for tally in tallies:
-                tally.require(known, {question.key for question in whole[:done]})
+                tally.require(known, asked)
         self._require_agreement(known)
 
     def _require_material(self) -> None:
@@ -125,8 +128,7 @@ def qualification(
 ) -> Qualification:
     """Raises FairtrialError for a judge that costs nothing, CatalogError as anchors do."""
     _costing(judge)
-    weights = chain.read_chain(root)[-1].gold_weights if chain.exists(root) else None
-    paper = paper_of(load_catalog(root), weights, sources, short=short)
+    paper = paper_of(load_catalog(root), chain.gold_weights(root), sources, short=short)
     return Qualification(judge=judge, paper=paper, log=log)
 
 
@@ -135,10 +137,6 @@ def _costing(judge: Judge) -> Qualifying:
         hint = "`fairtrial anchors accept --judge …` examines it at no cost"
         raise FairtrialError(f"{judge.name} is no single model behind an API", hint=hint)
     return judge
-
-
-def _silent(_: str) -> None:
-    """The count of this room is told instead."""
 
 
 def _in_order(paper: Paper) -> Iterator[StepQuestion]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import get_type_hints
 from xml.etree import ElementTree
@@ -86,19 +86,26 @@ def _field(value: object) -> object:
 def junit_of(report: Report) -> bytes:
     """A suite a scenario, a case a cell: below the threshold is a failure, broken an error, and
     what has no figure is skipped."""
-    root = ElementTree.Element("testsuites", name=clean(report.run))
-    for section in report.sections:
-        found = [row for row in rows(report) if row.scenario == section.id]
-        told = [_case(row, report.pass_at) for row in found]
+    suites: dict[str, list[ElementTree.Element]] = {it.id: [] for it in report.sections}
+    for row in rows(report):
+        if row.scenario in suites:
+            suites[row.scenario].append(_case(row, report.pass_at))
+    return junit_document(report.run, suites)
+
+
+def junit_document(name: str, suites: Mapping[str, Sequence[ElementTree.Element]]) -> bytes:
+    """Cases by their suite's name, counted by what they hold."""
+    root = ElementTree.Element("testsuites", name=clean(name))
+    for title, cases in suites.items():
         counts: dict[str, int] = {
-            "tests": len(told),
-            "failures": sum(case.find("failure") is not None for case in told),
-            "errors": sum(case.find("error") is not None for case in told),
-            "skipped": sum(case.find("skipped") is not None for case in told),
+            "tests": len(cases),
+            "failures": sum(case.find("failure") is not None for case in cases),
+            "errors": sum(case.find("error") is not None for case in cases),
+            "skipped": sum(case.find("skipped") is not None for case in cases),
         }
-        attributes = {name: str(count) for name, count in counts.items()}
-        suite = ElementTree.SubElement(root, "testsuite", {"name": clean(section.id), **attributes})
-        suite.extend(told)
+        attributes = {kind: str(count) for kind, count in counts.items()}
+        suite = ElementTree.SubElement(root, "testsuite", {"name": clean(title), **attributes})
+        suite.extend(cases)
     ElementTree.indent(root)
     written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from runner.records.run_store import write_bytes
 from runner.records.versions import VersionChange, VersionCheck, VersionComparison, VersionFigure
+from runner.report.exports import junit_document
 from runner.report.grid import DASH, Table, clean, table, words
 from runner.report.html import render_tables
 from runner.report.markdown import escape
@@ -113,21 +114,7 @@ def ending(found: VersionComparison) -> Iterator[str]:
 def junit_of_versions(found: VersionComparison) -> bytes:
     """A case a check; what stops is a failure, what nobody could tell is skipped."""
     cases = [_case(found, check) for check in found.checks]
-    counts = {
-        "tests": len(cases),
-        "failures": sum(case.find("failure") is not None for case in cases),
-        "errors": 0,
-        "skipped": sum(case.find("skipped") is not None for case in cases),
-    }
-    attributes = {name: str(count) for name, count in counts.items()}
-    root = ElementTree.Element("testsuites", name="fairtrial compare")
-    suite = ElementTree.SubElement(
-        root, "testsuite", {"name": clean(found.head.asked), **attributes}
-    )
-    suite.extend(cases)
-    ElementTree.indent(root)
-    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return written + b"\n"
+    return junit_document("fairtrial compare", {found.head.asked: cases})
 
 
 def _case(found: VersionComparison, check: VersionCheck) -> ElementTree.Element:

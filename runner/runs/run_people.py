@@ -13,9 +13,9 @@ from runner.runs.run_sheet import item_key, run_sheet
 from runner.scoring import grading
 from runner.scoring.arm_errors import Graded, arm_error
 from runner.scoring.grading import item_id
+from runner.scoring.statistics import mean
 
 PEOPLE_OF_RUN = "people"
-BlockName = tuple[str, str, int]
 _Differences = tuple[float | None, float]
 """A pair's, as people see it and as the judge does."""
 
@@ -55,14 +55,14 @@ def _read(item: LoadedCell, people: Sequence[SheetGrades]) -> _ReadCell | None:
         return None
     steps = [_of_step(item_key(item.cell, step.name), people) for step in verdict.steps]
     known = [step for step in steps if step is not None]
-    given = _mean(known) if known and len(known) == len(steps) else None
+    given = mean(known) if known and len(known) == len(steps) else None
     return _ReadCell(cell=item.cell, judged=verdict.quality, given=given)
 
 
 def _of_step(key: str, people: Sequence[SheetGrades]) -> float | None:
     tenths = [grades.grades.get(item_id(key, grades.seed)) for grades in people]
     known = [it / 10 for it in tenths if it is not None]
-    return _mean(known) if known else None
+    return mean(known) if known else None
 
 
 def _errors(cells: Sequence[_ReadCell], people: int) -> Iterator[ArmError]:
@@ -84,30 +84,22 @@ def _errors(cells: Sequence[_ReadCell], people: int) -> Iterator[ArmError]:
 def _ungraded(questions: Iterable[Sequence[_Differences]]) -> Iterator[float]:
     for rows in questions:
         if all(given is None for given, _ in rows):
-            yield _mean([judged for _, judged in rows])
+            yield mean([judged for _, judged in rows])
 
 
 def _graded(questions: Iterable[Sequence[_Differences]]) -> Iterator[Graded]:
     for rows in questions:
         known = [(both, seen) for both, seen in rows if both is not None]
         if known:
-            yield _mean([both for both, _ in known]), _mean([seen for _, seen in known])
+            yield mean([both for both, _ in known]), mean([seen for _, seen in known])
 
 
 def _pairs(
     cells: Sequence[_ReadCell], server: str, model: str
 ) -> Iterator[tuple[_ReadCell, _ReadCell]]:
     """Each of an arm's cells with the shell's of its block."""
-    shells = {_block(it.cell): it for it in cells if it.cell.server == SHELL}
+    shells = {it.cell.block: it for it in cells if it.cell.server == SHELL}
     for it in cells:
         own = it.cell
-        if (own.server, own.model) == (server, model) and _block(own) in shells:
-            yield it, shells[_block(own)]
-
-
-def _block(cell: Cell) -> BlockName:
-    return cell.scenario, cell.model, cell.trial
-
-
-def _mean(figures: Sequence[float]) -> float:
-    return sum(figures) / len(figures)
+        if (own.server, own.model) == (server, model) and own.block in shells:
+            yield it, shells[own.block]

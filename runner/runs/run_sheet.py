@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from runner.records import Cell, GradingSheet, digest_of
+from runner.records import BlockKey, Cell, GradingSheet, digest_of
 from runner.records.transcript_files import iter_transcript, split
 from runner.runs.audit import Audit
 from runner.scoring.grading import MOST, SheetEntry, sheet_of
 from runner.support.errors import FairtrialError
-
-BlockOfCells = tuple[str, str, int]
-"""Scenario, model and trial."""
 
 
 def run_sheet(audit: Audit, seed: int) -> GradingSheet:
@@ -38,11 +35,10 @@ def item_key(cell: Cell, step: str) -> str:
 
 
 def _by_lot(audit: Audit, seed: int) -> Sequence[list[Cell]]:
-    blocks: dict[BlockOfCells, list[Cell]] = {}
+    blocks: dict[BlockKey, list[Cell]] = {}
     for item in audit.evidence().cells:
         if item.believed and item.measured:
-            cell = item.cell
-            blocks.setdefault((cell.scenario, cell.model, cell.trial), []).append(cell)
+            blocks.setdefault(item.cell.block, []).append(item.cell)
     # Of a block with one arm left nothing could be compared.
     whole = {block: cells for block, cells in blocks.items() if len(cells) > 1}
     lots = sorted(whole, key=lambda block: digest_of(["blocks to grade", seed, *block]))

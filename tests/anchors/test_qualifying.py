@@ -25,7 +25,6 @@ from tests.anchors.plant import (
     STEPS,
     answer,
     fact,
-    make_plant,
     pairs_of_names,
     sentence,
     turned,
@@ -73,19 +72,6 @@ def dishonest(seen: Seen) -> dict[str, Any]:
     for name, item in seen.facts.items():
         facts[name] = said("As everybody knows, " + item["fact"] + ", always.")
     return {"facts": facts, "false_claims": []}
-
-
-@pytest.fixture(scope="session")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("plant")
-    make_plant(root, tmp_path_factory.mktemp("upstream"))
-    return root
-
-
-@pytest.fixture
-def tree(plant: Path, tmp_path: Path) -> Tree:
-    shutil.copytree(plant, tmp_path / "plant")
-    return Tree(tmp_path / "plant")
 
 
 Fairtrial = Callable[..., tuple[int, str, str]]

@@ -17,7 +17,7 @@ from runner.authoring.onboarding.remedy_loop import mended
 from runner.authoring.onboarding.start_attempt import Start, StartAttempt
 from runner.authoring.onboarding.starts import given_canary, installed, started
 from runner.authoring.onboarding.tool_roles import said_of_all, writers
-from runner.catalog.checkout import lock
+from runner.catalog.checkout import relocked
 from runner.catalog.project import write_project_lock
 from runner.records import ServerCard, ServerSpec
 from runner.runs.prepare import check_server
@@ -173,10 +173,7 @@ def _say_the_rest(steps: OnboardingState, attempt: StartAttempt) -> None:
 def _proven(steps: OnboardingState) -> ServerCard:
     """The definition as it was written, in a cell of its own. Raises NotReadyError."""
     steps.say("3/6 proving the definition in a fresh cell")
-    write_project_lock(steps.project)
-    # Opened anew: a catalog keeps what it found when it was opened.
-    own = steps.checkout.over(steps.project)
-    lock(own, check=False)
+    own = relocked(steps.checkout, steps.project)
     card = check_server(own, steps.name, steps.loaded.scenario.id)
     if not card.canary_passed:
         raise NotReadyError(

@@ -37,8 +37,7 @@ from runner.authoring.versions.side_changes import (
 )
 from runner.authoring.versions.source_lines import SourceFiles
 from runner.authoring.versions.tool_changes import renamed_tools, tool_changes
-from runner.catalog.checkout import Checkout, lock
-from runner.catalog.project import write_project_lock
+from runner.catalog.checkout import Checkout, relocked
 from runner.records import McpCall, digest_of
 from runner.records.run_store import LoadedRun
 from runner.records.versions import (
@@ -131,12 +130,8 @@ def defined_pair(asked: ComparedWith, checkout: Checkout, ask: AskPerson) -> Ite
             except FairtrialError as error:
                 fault = error.what
             arms = _written(first, second, project) if second else ("", "")
-            write_project_lock(project)
-            # Opened anew: a catalog keeps what it found when it was opened.
-            fresh = checkout.over(project)
-            lock(fresh, check=False)
             yield VersionPair(
-                checkout=fresh,
+                checkout=relocked(checkout, project),
                 scenarios=names,
                 base=first,
                 head=second,
@@ -277,8 +272,7 @@ class VersionComparing:
         checkout, arms = self.pair.checkout, self.pair.arms
         scenarios = {name: checkout.scenario(name).scenario for name in self.pair.scenarios}
         pairs = VersionPairs(run=self.answered.run, scenarios=scenarios, base=arms[0], head=arms[1])
-        margins = self.settings.margins
-        margin = margins.get("model", margins.get("exact", concluding.MARGIN))
+        margin = concluding.answers_margin(self.settings)
         return tuple(pairs.answers()), tuple(pairs.paired(margin))
 
     def _without_head(self) -> VersionComparison:
@@ -296,10 +290,9 @@ class VersionComparing:
         found: Iterable[VersionChange],
         paired: Sequence[PairedAnswers],
     ) -> VersionComparison:
-        allow = self.settings.allow
-        changes = concluding.in_order(concluding.with_allowed(found, allow), self.settings.only)
+        changes = concluding.read_in_order(found, self.settings)
         conclusion = concluding.concluded(base, head, changes, paired)
-        unmatched = concluding.unmatched(changes, allow)
+        unmatched = concluding.unmatched(changes, self.settings.allow)
         checkout = self.pair.checkout
         label = checkout.scenario(self.pair.scenarios[0]).scenario.repository.label
         return VersionComparison(

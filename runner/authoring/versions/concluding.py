@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from runner.records.versions import (
     VERSION_CHECKS,
     AllowedChange,
+    CompareSettings,
     PairedAnswers,
     VersionAnswer,
     VersionChange,
@@ -16,12 +17,18 @@ from runner.records.versions import (
     VersionSide,
     VersionVerdict,
 )
+from runner.scoring import statistics
 
 MARGIN = 0.03
 """Of F1 or fairness: fairtrial.yaml or --margin may say another."""
 NOTED = 0.005
 """What a question has to lose to be named."""
 _QUESTIONS_NAMED = 3
+
+
+def answers_margin(settings: CompareSettings) -> float:
+    """Of what a program or a model answers."""
+    return settings.margins.get("model", settings.margins.get("exact", MARGIN))
 
 
 def answer_changes(
@@ -40,8 +47,8 @@ def _of_program(one: PairedAnswers, answers: Sequence[VersionAnswer]) -> Iterato
     """A program answers alike each time: what it finds no more is lost."""
     fell = [it for it in answers if it.base - it.head > NOTED]
     worse = sorted(fell, key=lambda it: it.head - it.base)
-    means = _mean(it.base for it in answers), _mean(it.head for it in answers)
-    before, after = (f"{value:.3f}" for value in means)
+    sides = [it.base for it in answers], [it.head for it in answers]
+    before, after = (f"{statistics.mean(figures):.3f}" for figures in sides)
     # A busy machine would lower the fairness of either: without keys it stops nothing.
     if one.by_keys and one.mean < -one.margin:
         named = ", ".join(_named(it) for it in worse[:_QUESTIONS_NAMED])
@@ -83,12 +90,14 @@ def _of_model(one: PairedAnswers) -> Iterator[VersionChange]:
         )
 
 
-def _mean(figures: Iterable[float]) -> float:
-    known = list(figures)
-    return sum(known) / len(known) if known else 0.0
-
-
 # --- what is meant, and in which order it is read -----------------------------------------------
+
+
+def read_in_order(
+    changes: Iterable[VersionChange], settings: CompareSettings
+) -> list[VersionChange]:
+    """Of the asked checks, with what is meant marked so."""
+    return in_order(with_allowed(changes, settings.allow), settings.only)
 
 
 def with_allowed(

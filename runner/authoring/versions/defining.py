@@ -30,9 +30,8 @@ from runner.authoring.onboarding.server_source import (
 )
 from runner.authoring.onboarding.starting import About, opened
 from runner.authoring.onboarding.starts import installed
-from runner.catalog.checkout import Checkout, lock
+from runner.catalog.checkout import Checkout, relocked
 from runner.catalog.locks import harness_digest
-from runner.catalog.project import write_project_lock
 from runner.records import Record, ServerSpec, digest_of, load_json, parse_yaml
 from runner.records.run_store import write_record
 from runner.runs.prepare import check_server
@@ -187,10 +186,7 @@ def _starts_as(steps: OnboardingState, base: ServerSpec) -> bool:
 
 def _why_not(steps: OnboardingState) -> str:
     """Empty if the base's definition holds for it."""
-    write_project_lock(steps.project)
-    # Opened anew: a catalog keeps what it found when it was opened.
-    own = steps.checkout.over(steps.project)
-    lock(own, check=False)
+    own = relocked(steps.checkout, steps.project)
     try:
         card = check_server(own, steps.name, steps.loaded.scenario.id)
     except FairtrialError as error:

@@ -85,12 +85,10 @@ def compared_runs(
     if not answers:
         hint = "they need the same questions, model, engine and base image"
         raise FairtrialError("the runs have no pair of cells to compare", hint=hint)
-    margins = settings.margins
-    margin = margins.get("model", margins.get("exact", concluding.MARGIN))
-    paired = tuple(pairs.paired(margin))
+    paired = tuple(pairs.paired(concluding.answers_margin(settings)))
     found = [*_tools(*sides), *concluding.answer_changes(answers, paired)]
     only = settings.only or CHECKS
-    changes = concluding.in_order(concluding.with_allowed(found, settings.allow), only)
+    changes = concluding.read_in_order(found, settings)
     ended = concluding.concluded(*sides, changes, paired)
     return VersionComparison(
         fairtrial=__version__,
