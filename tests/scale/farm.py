@@ -38,14 +38,14 @@ class Kept:
         own = list(words) if words[0] == sys.executable else [*FAIRTRIAL, *words]
         self._words = [*before, *own]
         self._environ = {**os.environ, "PYTHONPATH": str(ROOT), **(environ or {})}
-        self._log = log
+        self.log = log
         self._over = threading.Event()
         self._process = self._started()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
         self._keeper.start()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             return subprocess.Popen(
                 self._words, env=self._environ, stdout=log, stderr=log, cwd=ROOT
             )
@@ -109,12 +109,14 @@ class Farm:
         words += ["--dashboard", "127.0.0.1:0", "--tls", str(self.tls)]
         self.log = folder / "farm.log"
         self.scheduler = Kept(words, self.log)
-        words = ["executor", "worker", self.address, "--tls", str(self.tls)]
-        self.workers = [Kept(words, self.log) for _ in range(workers)]
+        self.workers: list[Kept] = []
+        for _ in range(workers):
+            self.add_worker({})
 
     def add_worker(self, environ: Mapping[str, str]) -> None:
         words = ["executor", "worker", self.address, "--tls", str(self.tls)]
-        self.workers.append(Kept(words, self.log, environ))
+        log = self.log.with_name(f"worker{len(self.workers)}.log")
+        self.workers.append(Kept(words, log, environ))
 
     def executor(self, lease_sec: float) -> DaskExecutor:
         cluster = partial(cluster_at, self.address, security_of(self.tls))
@@ -125,10 +127,12 @@ class Farm:
     def wait(self, patience_sec: float) -> None:
         """Until all its workers have joined."""
         until = time.monotonic() + patience_sec
-        while self.log.read_text().count("at work for") < len(self.workers):
-            if time.monotonic() > until:
-                raise TimeoutError(self.log.read_text())
-            time.sleep(0.1)
+        for worker in self.workers:
+            # A log of each: one that was killed before says so twice, and hid one that came late.
+            while "at work for" not in worker.log.read_text():
+                if time.monotonic() > until:
+                    raise TimeoutError(worker.log.read_text())
+                time.sleep(0.1)
 
     def __enter__(self) -> Self:
         return self
