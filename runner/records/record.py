@@ -44,7 +44,10 @@ def digest_of(value: Any) -> str:
 class Record(BaseModel):
     """Frozen, strict, and no key it does not know: a misspelt key is an error, never ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    # Built when first used: building all would be a quarter of what a short command costs.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True
+    )
 
     def __iter__(self) -> Generator[tuple[str, Any], None, None]:
         """Its fields. What was computed and kept is none: no record could be made of it again."""
