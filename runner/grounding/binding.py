@@ -143,6 +143,7 @@ class Binder:
     def __init__(self, piece: Piece, above: Above, known: KnownLines) -> None:
         self.piece = piece
         self.text = piece.masked
+        self.has_loose_lines = not all(token.path for token in piece.tokens)
         self.above = above
         self.known = known
         self.claims: list[_PathClaim] = []
@@ -187,7 +188,8 @@ class Binder:
                 self.known.note(path, token.lines)
 
     def _name(self, path: str, begin: int, end: int, *, bare: bool) -> None:
-        around = self._brackets.around(begin)
+        # Only lines without a path ask for it, and most pieces have none.
+        around = self._brackets.around(begin) if self.has_loose_lines else ()
         bracket = around[-1] if around else -1
         leads = not self.claims and self._is_lead(begin)
         self.claims.append(_PathClaim(path, end, leads, bare, bracket))

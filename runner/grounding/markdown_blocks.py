@@ -41,7 +41,9 @@ def _parser() -> MarkdownIt:
 
 def blocks_of(text: str) -> Iterator[TextBlock]:
     """The blocks of a text; prompts with their commands are left out."""
-    text = _BULLET.sub(r"\1-", text.replace("\r\n", "\n"))
+    text = text.replace("\r\n", "\n")
+    if "•" in text:
+        text = _BULLET.sub(r"\1-", text)
     tokens = _parser().parse(text)
     items, at = 0, 0
     kind: Literal["heading", "item", "paragraph"] = "paragraph"

@@ -247,6 +247,23 @@ _DOUBTFUL = rf"""
   | (?<=\s)(?:on|at|where)\s~?(?P<pointed>{_SHORT})(?=\s[a-z])   # on 145 for the rest
 """
 EVENT = re.compile(_SURE + _DOUBTFUL, re.X)
+_PLAIN_WORD = (
+    rf"(?![Ll](?:ines?|ns?|l)?\b|LINE|{_NAMES})[A-Za-z]++[.,;]?[ ](?=[A-Za-z])"  # no `line no. 42`
+)
+_NO_EVENT = re.compile(
+    rf"""
+    (?: (?:(?<!\w)(?:{_PLAIN_WORD})++)                          # it returns, and
+      | (?!{re.sub(r"[(][?]P<[a-z]+>", "(?:", _SURE + _DOUBTFUL)}) (?:\w++|\W) )*+
+    """,
+    re.X,
+)
+
+
+def next_event(text: str, at: int) -> re.Match[str] | None:
+    """As `EVENT.search`, in half of the time: of a sentence it steps over whole words."""
+    begin = _NO_EVENT.match(text, at)
+    return EVENT.match(text, begin.end()) if begin else None
+
 
 # --- what stands between --------------------------------------------------------------------
 
@@ -263,14 +280,14 @@ SENTENCE_END = re.compile(
     """,
     re.X | re.S,
 )
-ADJACENT = re.compile(
-    r"""
+_BETWEEN = r"""
     [`*_\"')\]]{0,4} [\s,(\[:–—-]{0,4}                      # `src/app.py` (lines
     (?:(?:at|on|in|around|near|approx\.?|from|starting|starts|see|between|about)\s+){0,2}
-    [`*_\"'(]{0,2}\Z
-    """,
-    re.X,
-)
+    [`*_\"'(]{0,2}
+"""
+PHRASE_AHEAD = re.compile(_BETWEEN + r"(?=[Ll]|at\s\d)", re.X)
+"""Behind most paths stands no word of lines: those need no search."""
+ADJACENT = re.compile(_BETWEEN + r"\Z", re.X)
 """All that stands between a path and its lines: ", starting at "."""
 OF = re.compile(
     r"""

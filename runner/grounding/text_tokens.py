@@ -30,10 +30,12 @@ from runner.grounding.patterns import (
     NAMED,
     NEXT,
     OF,
+    PHRASE_AHEAD,
     SAME_FILE,
     SPACED,
     LineRange,
     intervals,
+    next_event,
 )
 from runner.grounding.word_lists import (
     COMMON_CODES,
@@ -45,7 +47,7 @@ from runner.grounding.word_lists import (
 )
 
 Kind = Literal["path", "same", "lines", "named", "bare", "ticked", "number", "foreign"]
-_MAY_CITE = re.compile(r"\d|[./\\]\w|" + "|".join(FILE_NAMES))
+_MAY_CITE = re.compile(r"[\d./\\](?:(?<=\d)|\w)")
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
 _begin_of = attrgetter("begin")
@@ -102,7 +104,7 @@ def read_piece(text: str, index: PathIndex, *, strict: bool = False) -> Piece:
     """What stands in a text. `strict`, for code: a path with its lines, and nothing else."""
     text = plainly(text)
     # Most paragraphs of prose: no path has neither a dot nor a slash, and no line no digit.
-    if not _MAY_CITE.search(text):
+    if not _MAY_CITE.search(text) and not any(name in text for name in FILE_NAMES):
         return Piece(text, text, [], [])
     masked = MaskedText(text, index, lambda words: _lines_of(words, index))
     scanner = _Scanner(masked.text, masked.spans, index, strict=strict)
@@ -136,7 +138,7 @@ class _Scanner:
         at = found = 0
         left = deque(landmarks)
         while found < MOST_MENTIONS:
-            event = EVENT.search(self.text, at)
+            event = next_event(self.text, at)
             while left and (event is None or left[0].begin <= event.start()):
                 landmark = left.popleft()
                 if landmark.begin >= at:
@@ -206,7 +208,8 @@ class _Scanner:
             return False
         if path.startswith(FOREIGN_ROOTS) or any(part in path for part in FOREIGN_PARTS):
             return True
-        return bool(FRAME.search(self.text[max(0, event.start() - 200) : event.start()]))
+        before = self.text[max(0, event.start() - 200) : event.start()]
+        return before.endswith("(") and bool(FRAME.search(before))
 
     def _is_file(self, path: str, direct: re.Match[str]) -> bool:
         """False for a host and its port: `db.prod.rs:27017`."""
@@ -241,6 +244,8 @@ class _Scanner:
 
     def _phrase_behind(self, at: int) -> re.Match[str] | None:
         """`, at lines 42-60`, right behind a path."""
+        if not PHRASE_AHEAD.match(self.text, at):
+            return None
         phrase = EVENT.search(self.text, at, min(at + 60, len(self.text)))
         if phrase and phrase["lines"] and ADJACENT.match(self.text[at : phrase.start()]):
             return EVENT.match(self.text, phrase.start()) or phrase
