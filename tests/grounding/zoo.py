@@ -103,6 +103,7 @@ ANSWERS: dict[str, Make] = {
     "headings": many(lambda n: f"# {_path(n)}\n:{_line(n)} f{n % 60}\n"),
     "dotted paths": lambda chars: "./" * (chars // 2) + "src/app.py:3",
     "blanks in paths": of("docs/my guide.md:3 "),
+    "columns": many(lambda n: f"f{n % 60}(){' ' * 60}// src/app.py:{_line(n)}\n"),
     "backticks": of("`"),
     "brackets": of("[(", after="src/app.py:3"),
     "parentheses": of("("),
