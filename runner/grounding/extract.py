@@ -103,8 +103,6 @@ def _in_full(text: str, index: PathIndex) -> str:
     names: dict[str, str] = {}
     if any(sign in text for sign in "=≙→"):
         names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
-    if _SHORT_NAME.search(text):
-        names |= {found["name"]: found["alias_of"] for found in _BEHIND_PATH.finditer(text)}
     if _JSON_START.match(text):
         names |= aliases_of_json(text, index)
     names = {name: path for name, path in names.items() if index.resolve(path).path in index.paths}
@@ -147,11 +145,6 @@ _NOTE = re.compile(
     (?P<alone> [`.]{0,2} [ \t]{0,9} $)?
     """,
     re.X | re.M,
-)
-# Begins with its bracket: from a letter on, each letter of a text would begin a try.
-_SHORT_NAME = re.compile(r"\((?<=\s\()[A-Z]{2,9}\)")
-_BEHIND_PATH = re.compile(
-    r"(?P<alias_of>[\w./-]{3,200}\.\w{1,8})[`*_]{0,2}\s\((?P<name>[A-Z]{2,9})\)"
 )
 
 # --- parts --------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -62,7 +62,6 @@ _PLACE = re.compile(
     r"(?:.*\s)?(?:location|loc|file|line|lines|path|at|in|on|defined|definition|where|site|source"
     r"|position|ref|reference|citation|place|evidence)"
 )
-_UNIT = re.compile(r"\b(?:id|ms|sec|bytes|chars|size|percent|score|port|year|tokens|lines)\Z")
 _SURE_NAMES = ("symbol", "qualified name", "enclosing", "identifier", "struct", "trait")
 _NAMES = (
     *_SURE_NAMES,
@@ -96,7 +95,6 @@ _NUMERIC = re.compile(
     """,
     re.X,
 )
-_DITTO = re.compile(r"|same(?:\sfile)?|ditto|idem|ibid\.?|[\"″〃⋮↑^—–-]+", re.I)
 _COLUMN_NUMBER = re.compile(
     r"(?<![\w.:~$-])(?<!L)(?=\d{2,5}(?:[-–]\d{2,6})?`?(?:\s*\Z|[,;)]|\s[`(→—–]))"
 )
@@ -132,29 +130,21 @@ def units_of_table(rows: Sequence[Sequence[str]], index: PathIndex) -> Iterator[
         # A file in a title heads its column, and is cited in the cells.
         if any(token.lines for token in piece.tokens):
             yield Fragment(piece)
-    last = None
     for row in rows[1:]:
         cells = [
             _TableCell(text, _read_cell(text, column, index), column)
             for text, column in zip(row, columns, strict=False)
         ]
-        last = yield from _units_of_row(cells, last)
+        yield from _units_of_row(cells)
 
 
 def _read_cell(text: str, column: _TableColumn, index: PathIndex) -> Piece:
     return read_piece(_COLUMN_NUMBER.sub("L", text) if column.file else text, index)
 
 
-def _units_of_row(
-    cells: list[_TableCell], last: str | None
-) -> Generator[Fragment, None, str | None]:
-    """Returns the file of the row."""
+def _units_of_row(cells: list[_TableCell]) -> Iterator[Fragment]:
     ordered_cells = [cell for cell in cells if cell.column.has_files] + cells
     file = next((cell.file for cell in ordered_cells if cell.file), None)
-    if file is None and any(
-        cell.column.has_files and _DITTO.fullmatch(cell.text.strip("`*_ ")) for cell in cells
-    ):
-        file = last
     symbol, owner = _row_symbol(cells)
     citing = sum(map(_cites, cells))
     loose = (citing > 1) + (owner is None or not _names_symbol(owner.column.title))
@@ -168,7 +158,6 @@ def _units_of_row(
         if lines:
             unit = unit._replace(piece=_EMPTY, lines=lines, written=cell.text.strip("`*_ "))
         yield unit
-    return file
 
 
 def _cites(cell: _TableCell) -> bool:
@@ -343,8 +332,8 @@ def _is_named_line(key: str, value: Any, here: _Here) -> bool:
     if len(lines) != 1 or not here.unit.file or lines[0][0] < 10 or SETTING.search(key):
         return False
     symbol, title = symbol_of(key), _title(key)
-    is_unit = _COUNT.search(title) or _UNIT.search(title) or _is_line_title(title)
-    return symbol is not None and is_compound(symbol) and not is_unit
+    is_count = _COUNT.search(title) or _is_line_title(title)
+    return symbol is not None and is_compound(symbol) and not is_count
 
 
 def _named_by(key: str, here: _Here) -> tuple[str | None, bool]:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _MOST_NESTED = 20
 """Lists in lists, and quotes: a deeper one is read as text of its item."""
-_BULLET = re.compile(r"^([ \t>]*)•(?=[ \t])", re.M)
 _PROMPT = re.compile(r"^[ \t]*(?:\$|❯|➜|PS>|>>>|%) [^\n]*", re.M)  # $ grep -n foo src/app.py:42
 
 
@@ -41,10 +40,7 @@ def _parser() -> MarkdownIt:
 
 def blocks_of(text: str) -> Iterator[TextBlock]:
     """The blocks of a text; prompts with their commands are left out."""
-    text = text.replace("\r\n", "\n")
-    if "•" in text:
-        text = _BULLET.sub(r"\1-", text)
-    tokens = _parser().parse(text)
+    tokens = _parser().parse(text.replace("\r\n", "\n"))
     items, at = 0, 0
     kind: Literal["heading", "item", "paragraph"] = "paragraph"
     level = 0
