@@ -24,6 +24,7 @@ from tests.real_agents.test_servers_of_users import (
 )
 from tests.real_agents.whole_run import (
     require_read_by_every_verb,
+    require_summed_up,
     require_whole,
     whole_run,
 )
@@ -80,3 +81,8 @@ def test_a_subagents_words_are_no_answer(cells: Cells) -> None:
     assert "Said by a subagent." not in shell.prose and ANSWER in shell.prose
     others = [it for it in shell.of("usage") if it.get("subagent")]
     assert [it["output_tokens"] for it in others] == [77]
+
+
+def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
+    """Its own tools are offered with the request; it follows a refusal, and no count of tokens."""
+    require_summed_up(cells)

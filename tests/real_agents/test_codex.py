@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.codex import Codex
 from runner.agents.packaged.packaged_agent import ProgramCommand, StepStart
 from runner.records import ServerSpec
+from runner.report.tables import SEARCHED
 from tests.checkout import SESSION
 from tests.real_agents.cells import KEY, MODEL, SECOND, Cells, Ran, open_cells
 from tests.real_agents.deferred import HELLO, coding, searching
@@ -37,7 +39,6 @@ def cells(
         opened.add_scenario("few-tokens", tokens=1000)
         opened.add_scenario("few-actions", actions=1)
         opened.add_scenario("little-time", wall_sec=6)
-        opened.add_scenario("much", tokens=10_000_000)
         yield opened
 
 
@@ -69,6 +70,8 @@ def test_the_first_line_says_which_agent_and_version_answered(ran: Ran) -> None:
     assert ran.screen.splitlines()[0].endswith("ran · Codex CLI 0.169.0")
     assert "What does Codex CLI 0.169.0 answer with mcp-ripgrep attached" in ran.screen
     assert "· Codex CLI 0" in (ran.folder / "report.md").read_text().partition("\n# ")[2][:80]
+    # It offers a model that it does not know all tools at once, and nothing else is said of it.
+    assert "found by its search" not in (ran.folder / "report.html").read_text()
 
 
 def test_the_servers_tools_are_offered_in_its_arm_alone(ran: Ran) -> None:
@@ -230,11 +233,24 @@ def test_tools_that_its_model_has_to_search_for_are_the_servers_arm_all_the_same
     good = run.of("good")
     assert good.program == run.of("shell").program
     assert "found by the agent's own search" in good.notes
+    require_said(run)
     (call,) = [it for it in good.of("tool_call") if it["origin"] == "server"]
     assert (call["tool"], call["arguments"]) == ("mcp__good__echo", HELLO)
     results = {it["call_id"]: it for it in good.of("tool_result")}
     assert results[call["call_id"]]["text"].endswith("hello")
     assert not any(it["is_error"] for it in results.values())
+
+
+def require_said(run: Ran) -> None:
+    """What was not offered at once is named in the fingerprint and wherever the agent is."""
+    assert run.of("good").result["fingerprint"]["tools_searched"] is True
+    assert "tools_searched" not in run.of("shell").result["fingerprint"]
+    said = "Codex CLI 0.169.0 · tools of good found by its search"
+    assert said in " ".join(run.screen.split("\n\n")[0].split())
+    assert said in (run.folder / "report.md").read_text()
+    page = (run.folder / "report.html").read_text()
+    assert said in page
+    assert SEARCHED in html.unescape(page)
 
 
 def test_a_server_that_needs_more_than_a_minute_is_waited_for(cells: Cells) -> None:
@@ -461,7 +477,7 @@ def test_a_subagents_tokens_count_and_its_words_are_no_answer(cells: Cells) -> N
 # --- compaction ---------------------------------------------------------------------------------
 
 
-def test_what_is_asked_to_sum_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
+def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
     require_summed_up(cells)
 
 

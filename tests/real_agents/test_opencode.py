@@ -10,6 +10,7 @@ import pytest
 from tests.real_agents.cells import Cells, Ran, open_cells
 from tests.real_agents.whole_run import (
     require_read_by_every_verb,
+    require_summed_up,
     require_whole,
     whole_run,
 )
@@ -47,3 +48,7 @@ def test_its_cells_are_scored_judged_attested_resumed_and_replayed_as_any(
     cells: Cells, ran: Ran
 ) -> None:
     require_read_by_every_verb(cells, ran)
+
+
+def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
+    require_summed_up(cells)
