@@ -27,7 +27,8 @@ import yaml
 from runner.catalog.catalog import load_catalog
 from runner.cli.main import main
 from runner.sandbox.base_image import read_pins
-from runner.servers.volume import volume_name
+from runner.servers.environment import PLACES
+from runner.servers.volume import FOR_TESTS, volume_name
 from tests.helpers import PATIENCE_SEC
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -294,10 +295,11 @@ class Checkout:
                 client.api.remove_image(image, force=True)
 
     def volumes(self) -> set[str]:
-        """Names of the install volumes its servers have, if they have been run."""
-        recipe = read_pins(self.root).recipe
-        servers = load_catalog(self.root).servers.values()
-        return {volume_name(server, recipe) for server in servers}
+        """Names of the volumes that its servers and environments have, if they have been run."""
+        recipe, catalog = read_pins(self.root).recipe, load_catalog(self.root)
+        beside = [it.packages for it in catalog.scenarios.values() if it.packages]
+        names = {volume_name(server, recipe) for server in catalog.servers.values()}
+        return names | {volume_name(it, recipe, PLACES, FOR_TESTS) for it in beside}
 
 
 def _result(path: Path) -> Any:

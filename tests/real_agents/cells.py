@@ -17,6 +17,7 @@ import yaml
 
 from tests.checkout import FACT, REFERENCE, ROOT, RUBRIC, SOURCE, Checkout, git, make, scenario
 from tests.real_agents.scripted_provider import Asked, Policy, Provider, Reply, providing
+from tests.test_environment import ENVIRONMENT, PACKAGE
 
 KEY = "sk-a-key-that-no-cell-may-see-4711"
 MODEL = "gpt-5-scripted"
@@ -176,7 +177,7 @@ class Cells:
         self.checkout.write(f"{folder}/server.yaml", {**definition, "canaries": [probe]})
 
     def add_told(self) -> None:
-        """A question about a repository that tells agents something."""
+        """A question about a repository that tells agents something, and whose tests can be run."""
         upstream = self.checkout.root / "told"
         upstream.mkdir()
         git(upstream, "init", "-q", "-b", "main")
@@ -185,7 +186,9 @@ class Cells:
         git(upstream, "add", "-A")
         git(upstream, "commit", "-q", "-m", f"commit in {upstream}")
         commit = git(upstream, "rev-parse", "HEAD")
-        self._write("told", scenario(f"file://{upstream}", commit, id="told"), RUBRIC, [REFERENCE])
+        asked = scenario(f"file://{upstream}", commit, id="told", environment=ENVIRONMENT)
+        self._write("told", asked, RUBRIC, [REFERENCE])
+        self.checkout.write("scenarios/core/told/environment/requirements.txt", PACKAGE)
         assert self.checkout.said("lock").returncode == 0
 
 

@@ -17,10 +17,13 @@ from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
 from tests.real_agents.test_servers_of_users import (
     SERVERS,
     ran,
+    test_a_huge_result_is_cut_by_the_agent_and_on_the_record_in_its_full_size,
+    test_a_repositorys_tests_run_in_the_agents_own_shell_in_both_arms,
     test_a_slow_start_is_no_time_of_the_agents,
     test_all_of_their_tools_are_offered_however_many,
     test_each_server_is_called_answered_scored_and_compared,
     test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none,
+    told_and_not,
 )
 from tests.real_agents.whole_run import (
     require_read_by_every_verb,
@@ -31,10 +34,13 @@ from tests.real_agents.whole_run import (
 
 __all__ = [
     "ran",
+    "test_a_huge_result_is_cut_by_the_agent_and_on_the_record_in_its_full_size",
+    "test_a_repositorys_tests_run_in_the_agents_own_shell_in_both_arms",
     "test_a_slow_start_is_no_time_of_the_agents",
     "test_all_of_their_tools_are_offered_however_many",
     "test_each_server_is_called_answered_scored_and_compared",
     "test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none",
+    "told_and_not",
 ]
 pytestmark = pytest.mark.docker
 MODEL = "claude-sonnet-4-5"
