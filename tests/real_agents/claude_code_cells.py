@@ -26,6 +26,7 @@ from tests.real_agents.test_servers_of_users import (
     told_and_not,
 )
 from tests.real_agents.whole_run import (
+    require_faults_waited_out,
     require_read_by_every_verb,
     require_summed_up,
     require_whole,
@@ -92,3 +93,7 @@ def test_a_subagents_words_are_no_answer(cells: Cells) -> None:
 def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
     """Its own tools are offered with the request; it follows a refusal, and no count of tokens."""
     require_summed_up(cells)
+
+
+def test_faults_that_pass_are_waited_out_and_are_nobodys_seconds(cells: Cells) -> None:
+    require_faults_waited_out(cells)

@@ -20,9 +20,13 @@ from runner.sandbox import engine as engine_room
 from tests.checkout import SESSION
 from tests.real_agents.cells import KEY, MODEL, SECOND, Cells, Ran, open_cells
 from tests.real_agents.deferred import HELLO, coding, searching
-from tests.real_agents.policies import ANSWER, looking, shell_call, stepwise
+from tests.real_agents.policies import ANSWER, looking, shell_call
 from tests.real_agents.scripted_provider import Asked, Policy, Reply, ToolUse, Usage
-from tests.real_agents.whole_run import require_read_by_every_verb, require_summed_up
+from tests.real_agents.whole_run import (
+    require_faults_waited_out,
+    require_read_by_every_verb,
+    require_summed_up,
+)
 
 pytestmark = pytest.mark.docker
 TRIED = Path(__file__).parent.parent / "trying/server.py.txt"
@@ -292,20 +296,7 @@ def test_a_server_that_dies_in_the_middle_ends_its_cell(cells: Cells) -> None:
 
 
 def test_faults_that_pass_are_waited_out_and_are_nobodys_seconds(cells: Cells) -> None:
-    faults = [
-        Reply(status=429, headers=(("retry-after", "1"),)),
-        Reply(status=529),
-        Reply(text="Half of an ans", usage=Usage(input_tokens=900), cut=True),
-    ]
-    run = cells.run(stepwise(faults, looking()), "--scenario", "small", "--server", "shell")
-    shell = run.of("shell")
-    assert shell.outcome == "answered", shell.reason
-    assert "Half of an ans" not in shell.prose
-    retried = [it["retries"] for it in shell.of("usage")]
-    assert sum(retried) == 3
-    timings = shell.result["timings"]
-    assert timings["backoff_sec"] > 0.5
-    assert timings["backoff_sec"] + timings["agent_sec"] < timings["total_sec"]
+    require_faults_waited_out(cells)
 
 
 def test_a_provider_that_stays_away_is_no_fault_of_the_arm(cells: Cells) -> None:

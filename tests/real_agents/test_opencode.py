@@ -9,6 +9,7 @@ import pytest
 
 from tests.real_agents.cells import Cells, Ran, open_cells
 from tests.real_agents.whole_run import (
+    require_faults_waited_out,
     require_read_by_every_verb,
     require_summed_up,
     require_whole,
@@ -52,3 +53,7 @@ def test_its_cells_are_scored_judged_attested_resumed_and_replayed_as_any(
 
 def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
     require_summed_up(cells)
+
+
+def test_faults_that_pass_are_waited_out_and_are_nobodys_seconds(cells: Cells) -> None:
+    require_faults_waited_out(cells)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from tests.real_agents.cells import KEY, SECOND, Attempted, Cells, Ran
-from tests.real_agents.policies import ANSWER, looking
+from tests.real_agents.policies import ANSWER, failing_first, looking
 from tests.real_agents.scripted_provider import Asked, Reply, Usage
 
 TWO_STEPS = ("--scenario", "two-steps", "--server", "good")
@@ -100,6 +100,26 @@ def _require_no_key(ran: Ran) -> None:
     assert sent <= {KEY, f"Bearer {KEY}"}
     for path in ran.folder.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+# --- a provider that fails ----------------------------------------------------------------------
+
+FAULTS = (
+    Reply(status=429, headers=(("retry-after", "1"),)),
+    Reply(status=529),
+    Reply(text="Half of an ans", usage=Usage(input_tokens=900), cut=True),
+)
+
+
+def require_faults_waited_out(cells: Cells) -> None:
+    policy = failing_first(FAULTS, looking())
+    shell = cells.run(policy, "--scenario", "small", "--server", "shell").of("shell")
+    assert shell.outcome == "answered", shell.reason
+    assert "Half of an ans" not in shell.prose
+    assert sum(it["retries"] for it in shell.of("usage")) == 3
+    timings = shell.result["timings"]
+    assert timings["backoff_sec"] > 0.5
+    assert timings["backoff_sec"] + timings["agent_sec"] < timings["total_sec"]
 
 
 # --- a long conversation ------------------------------------------------------------------------
