@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -93,10 +94,20 @@ def _outside(text: str) -> Iterator[str]:
         yield text[max(begin, text.rfind("<tool_call>")) :]
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """A call as it stands in a text; its arguments are what XML, Python or JSON makes of them."""
+
+    name: str
+    arguments: Any
+    begin: int
+    end: int
+
+
 def marked_calls(
     text: str, tools: Mapping[str, Mapping[str, Any]] | Collection[str]
-) -> Iterator[tuple[str, Any]]:
-    """(name, arguments) of each call in XML, in order."""
+) -> Iterator[WrittenCall]:
+    """Each call in XML, in order."""
     heads = list(
         islice(filter(lambda head: _may_call(head, tools), _HEAD.finditer(text)), MOST_HEADS)
     )
@@ -107,7 +118,7 @@ def marked_calls(
         found = _arguments(text[head.end() : end or limit], schemas_of(name, tools))
         if end or found:
             # What is neither closed nor has arguments is a mention: "I thought of <function=x>".
-            yield name, found
+            yield WrittenCall(name, found, head.start(), end or limit)
 
 
 def _may_call(head: re.Match[str], tools: Collection[str]) -> bool:
@@ -168,10 +179,10 @@ def typed(text: str, schema: Any) -> Any:
     try:
         return parse_lenient_json(text)
     except UnreadableError:
-        return _python_value(text) if text[:1] in ("[", "{", "(") else text
+        return python_value(text) if text[:1] in ("[", "{", "(") else text
 
 
-def _python_value(text: str) -> Any:
+def python_value(text: str) -> Any:
     """`{'in_stock': True}`; the text itself if it is none."""
     try:
         value = ast.literal_eval(text)
