@@ -52,8 +52,8 @@ _EXPLICIT = ("invoked", "function")
 _END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
 _WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
 _ARGUMENT = re.compile(
-    r"<parameter(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
-    r"(?P<value>[^<]*+(?:<(?!/?parameter\b)[^<]*+)*+)</parameter>"
+    r"<(?:parameter|arg)(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
+    r"(?P<value>[^<]*+(?:<(?!/?(?:parameter|arg)\b)[^<]*+)*+)</(?:parameter|arg)>"
     r"|<arg_key>(?P<arg>[^<>]{1,128})</arg_key>\s{0,8}"
     r"<arg_value>(?P<given>[^<]*+(?:<(?!/?arg_)[^<]*+)*+)</arg_value>"
     r"|<(?P<tag>(?!tool_name|parameter|arg_)[A-Za-z_]\w{0,127})>(?P<inner>[^<]*+)</(?P=tag)>"

@@ -73,7 +73,9 @@ _RESULT_KEYS = frozenset({"content", "result", "output", "response"})
 _ASIDE_TYPES = frozenset(
     {"tool_result", "function_call_output", "thinking", "reasoning", "mcp_tool_result"}
 )
-_REDRAFTED = re.compile(r"\b(?:final|draft|actually|correct|instead|better|revis|wait|no)", re.I)
+_REDRAFTED = re.compile(
+    r"\b(?:final|ignore|draft|actually|correct|instead|better|revis|wait|no)", re.I
+)
 MOST_BETWEEN = 2_000
 """Characters between two lists that belong together."""
 _OPENS = re.compile(r"(?<!\\)(?:\\\\)*+([\[{])")

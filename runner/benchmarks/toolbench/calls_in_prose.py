@@ -41,9 +41,18 @@ _BARE_KEY = re.compile(
     r"""("(?:[^"\\]|\\.)*+")|(?<=[{,\s])([A-Za-z_]\w{0,127})(?=\s{0,4}:)""", re.S
 )
 _LAST_COMMA = re.compile(r",\s{0,40}([}\]])")
+MOST_TOLD = 2_000
+"""Characters of a line behind a tool's name."""
+_WORD = re.compile(r"(?<![\w.-])[A-Za-z_]\w{0,127}+")
+_TOLD = re.compile(
+    r"(?:(?P<flag>--)|(?<![\w\"'-]))(?P<key>[A-Za-z_]\w{0,127}+)[`*]{0,2}\s{0,2}(?:[:=]|set to)?"
+    r"\s{0,2}[`*]{0,2}(?:[\"“«](?P<quoted>[^\"”»\n]{0,1000})[\"”»]"
+    r"|(?P<bare>-?\d[\d.]*(?=\W|$)(?<!\.)|true\b|false\b|(?(flag)[^\s\"]{1,200}|(?!))))",
+)
+"""A name, and what is quoted, a number or a yes or no behind it; behind `--`, any word."""
 _BLOCK = re.compile(
     r"^(?P<indent>[ \t]{0,20})(?:[-*]|\d{1,3}[.)])?[ \t]{0,4}[*_`]{0,3}"
-    r"(?:(?i:name|tool|tool_name|function|action|call)[*_]{0,2}:[*_]{0,2}[ \t]{1,4})?[*_`\"']{0,3}"
+    r"(?:(?i:name|tool|tool[_ ]name|tool call|function|action|call)[*_]{0,2}:[*_]{0,2}[ \t]{1,4})?[*_`\"']{0,3}"
     r"(?P<name>[A-Za-z_][\w.-]{0,127}+)[*_`\"':]{0,4}[ \t]{0,4}$"
 )
 _LINE = re.compile(
@@ -102,8 +111,29 @@ def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[Wri
         return []
     seen = _ProseScan(text, remark)
     return (
-        list(_blocks(text, tools)) or list(_actions(seen, tools)) or list(_bracketed(seen, tools))
+        list(_blocks(text, tools))
+        or list(_actions(seen, tools))
+        or list(_bracketed(seen, tools))
+        or list(_sentences(text, tools))
     )
+
+
+def _sentences(text: str, tools: Collection[str]) -> Iterator[WrittenCall]:
+    """A tool with its arguments by name, as a sentence or a command has them: `x --days 3`."""
+    offered = (word for word in _WORD.finditer(text) if is_offered(word[0], tools))
+    for word in islice(offered, MOST_TRIES):
+        line_end = text.find("\n", word.end())
+        end = min(len(text) if line_end < 0 else line_end, word.end() + MOST_TOLD)
+        schemas = schemas_of(word[0], tools)
+        values = [v for v in _TOLD.finditer(text, word.end(), end) if v["key"] in schemas]
+        if values:
+            given = {value["key"]: _told(value, schemas) for value in values}
+            yield WrittenCall(word[0], given, word.start(), values[-1].end())
+
+
+def _told(value: re.Match[str], schemas: Mapping[str, Any]) -> Any:
+    text = value["bare"] if value["quoted"] is None else value["quoted"]
+    return typed(text.strip(), schemas[value["key"]])
 
 
 def _blocks(text: str, tools: Collection[str]) -> Iterator[WrittenCall]:

@@ -42,7 +42,7 @@ _WEIGHED = re.compile(
 )
 """In a sentence up to a call that it offers, weighs, remembers or shows, and does not make."""
 _SENTENCE = re.compile(r"[.!?]\s|\n")
-_QUOTED_LINE = re.compile(r"(?:^|\n)[ \t]*(?:>|#(?!#)|//|[+-][ \t]{2,}|<!--)[^\n]*\Z")
+_QUOTED_LINE = re.compile(r"(?:^|\n)[ \t]*(?:>(?!>>\Z)|#(?!#)|//|[+-][ \t]{2,}|<!--)[^\n]*\Z")
 """In front of a call on its line: a quotation, a comment, a line of a diff."""
 _BLANK = re.compile(r"\s*(?:<[^<>]{1,80}>|\{\{?[^{}]{1,80}\}\}?|\[[A-Z _]{1,80}\]|\.{3}|…)\s*")
 """The whole of an argument that is still to be filled in."""
@@ -58,7 +58,7 @@ _REST = re.compile(r"[^\n]*?(?:[.!?](?=\s|$)|[。！？]|(?=\n)|$)", re.S)
 _AWAITS = re.compile(
     r"\s*(?:once|after|when|as soon as|then|next|this(?: call)? (?:will|should)|i(?:['’]ll| will)"
     r"|sobald|danach|dès que|ensuite|cuando|luego|después)\b"
-    r"(?:(?!\byou|[?]|[.!]\s+\w).)*",
+    r"(?:(?!(?<!for )\byou|[?]|[.!]\s+\w).)*",
     re.I,
 )
 """One sentence, to nobody, of what comes when the result is there."""
