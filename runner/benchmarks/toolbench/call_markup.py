@@ -95,7 +95,7 @@ def _outside(text: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCall:
+class TextCall:
     """A call as it stands in a text; its arguments are what XML, Python or JSON makes of them."""
 
     name: str
@@ -106,7 +106,7 @@ class WrittenCall:
 
 def marked_calls(
     text: str, tools: Mapping[str, Mapping[str, Any]] | Collection[str]
-) -> Iterator[WrittenCall]:
+) -> Iterator[TextCall]:
     """Each call in XML, in order."""
     heads = list(
         islice(filter(lambda head: _may_call(head, tools), _HEAD.finditer(text)), MOST_HEADS)
@@ -118,7 +118,7 @@ def marked_calls(
         found = _arguments(text[head.end() : end or limit], schemas_of(name, tools))
         if end or found:
             # What is neither closed nor has arguments is a mention: "I thought of <function=x>".
-            yield WrittenCall(name, found, head.start(), end or limit)
+            yield TextCall(name, found, head.start(), end or limit)
 
 
 def _may_call(head: re.Match[str], tools: Collection[str]) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
 from runner.benchmarks.toolbench.call_markup import (
-    WrittenCall,
+    TextCall,
     is_offered,
     marked_calls,
     python_value,
@@ -165,7 +165,7 @@ def _calls_in_text(text: str, reader: _CallFinder) -> Extraction:
 
 
 def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
-    single: list[WrittenCall] = []
+    single: list[TextCall] = []
     listed: list[ExtractedCall] = []
     list_end = 0
     for begin, end, value in _json_values(text, reader.remark):
@@ -178,15 +178,15 @@ def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
             list_end = end
         elif len(single) < MOST_CALLS:
             single = _kept(single, calls, text, begin)
-            single += [WrittenCall(call.name, call.arguments, begin, end) for call in calls]
+            single += [TextCall(call.name, call.arguments, begin, end) for call in calls]
     if listed:
         return listed[: MOST_CALLS + 1]
     return [ExtractedCall(call.name, call.arguments) for call in calls_made(text, single)]
 
 
 def _kept(
-    before: list[WrittenCall], calls: Sequence[ExtractedCall], text: str, begin: int
-) -> list[WrittenCall]:
+    before: list[TextCall], calls: Sequence[ExtractedCall], text: str, begin: int
+) -> list[TextCall]:
     """Less a draft that is taken back, and written again."""
     if not before or not calls or before[-1].name != calls[0].name:
         return before
@@ -346,7 +346,7 @@ class _CallFinder:
                 return self._as_object(value[key])
         return {}
 
-    def of_written(self, written: WrittenCall) -> ExtractedCall:
+    def of_written(self, written: TextCall) -> ExtractedCall:
         return ExtractedCall(written.name, self.arguments(written.arguments))
 
     def arguments(self, given: Any) -> Mapping[str, Any]:

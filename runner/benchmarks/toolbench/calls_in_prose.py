@@ -16,7 +16,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
-from runner.benchmarks.toolbench.call_markup import WrittenCall, is_offered, schemas_of, typed
+from runner.benchmarks.toolbench.call_markup import TextCall, is_offered, schemas_of, typed
 from runner.benchmarks.toolbench.lenient_json import Remark, UnreadableError, parse_lenient_json
 
 LONGEST_ARGUMENTS = 20_000
@@ -52,7 +52,8 @@ _TOLD = re.compile(
 """A name, and what is quoted, a number or a yes or no behind it; behind `--`, any word."""
 _BLOCK = re.compile(
     r"^(?P<indent>[ \t]{0,20})(?:[-*]|\d{1,3}[.)])?[ \t]{0,4}[*_`]{0,3}"
-    r"(?:(?i:name|tool|tool[_ ]name|tool call|function|action|call)[*_]{0,2}:[*_]{0,2}[ \t]{1,4})?[*_`\"']{0,3}"
+    r"(?:(?i:name|tool|tool[_ ]name|tool call|function|action|call)[*_]{0,2}:[*_]{0,2}[ \t]{1,4})?"
+    r"[*_`\"']{0,3}"
     r"(?P<name>[A-Za-z_][\w.-]{0,127}+)[*_`\"':]{0,4}[ \t]{0,4}$"
 )
 _LINE = re.compile(
@@ -105,7 +106,7 @@ class _ProseScan:
         return part[1 : end - 1]
 
 
-def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[WrittenCall]:
+def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[TextCall]:
     """Every call to one of the tools, in order: named as actions, else with brackets."""
     if not tools:
         return []
@@ -118,7 +119,7 @@ def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[Wri
     )
 
 
-def _sentences(text: str, tools: Collection[str]) -> Iterator[WrittenCall]:
+def _sentences(text: str, tools: Collection[str]) -> Iterator[TextCall]:
     """A tool with its arguments by name, as a sentence or a command has them: `x --days 3`."""
     offered = (word for word in _WORD.finditer(text) if is_offered(word[0], tools))
     for word in islice(offered, MOST_TRIES):
@@ -128,7 +129,7 @@ def _sentences(text: str, tools: Collection[str]) -> Iterator[WrittenCall]:
         values = [v for v in _TOLD.finditer(text, word.end(), end) if v["key"] in schemas]
         if values:
             given = {value["key"]: _told(value, schemas) for value in values}
-            yield WrittenCall(word[0], given, word.start(), values[-1].end())
+            yield TextCall(word[0], given, word.start(), values[-1].end())
 
 
 def _told(value: re.Match[str], schemas: Mapping[str, Any]) -> Any:
@@ -136,7 +137,7 @@ def _told(value: re.Match[str], schemas: Mapping[str, Any]) -> Any:
     return typed(text.strip(), schemas[value["key"]])
 
 
-def _blocks(text: str, tools: Collection[str]) -> Iterator[WrittenCall]:
+def _blocks(text: str, tools: Collection[str]) -> Iterator[TextCall]:
     """A tool's name on a line, in a numbered list or YAML, with its arguments on those below."""
     lines = text.splitlines(keepends=True)[:MOST_TRIES]
     ends = list(accumulate(map(len, lines)))
@@ -146,7 +147,7 @@ def _blocks(text: str, tools: Collection[str]) -> Iterator[WrittenCall]:
             found = list(_values_below(lines[place + 1 :], name, tools))
         if name and any(found):
             begin, end = ends[place] - len(line), ends[place + len(found)]
-            yield WrittenCall(name, dict(filter(None, found)), begin, end)
+            yield TextCall(name, dict(filter(None, found)), begin, end)
 
 
 def _name_on(line: str, tools: Collection[str]) -> str:
@@ -180,14 +181,14 @@ def _unquoted(value: str, schema: Any) -> Any:
     return typed(value, schema)
 
 
-def _actions(seen: _ProseScan, tools: Collection[str]) -> Iterator[WrittenCall]:
+def _actions(seen: _ProseScan, tools: Collection[str]) -> Iterator[TextCall]:
     for tries, action in enumerate(_ACTION.finditer(seen.text)):
         if tries == MOST_TRIES:
             return
         name = action["name"].rstrip(".")
         if is_offered(name, tools):
             given, end = _action_input(seen, action, schemas_of(name, tools))
-            yield WrittenCall(name, given, action.start(), end)
+            yield TextCall(name, given, action.start(), end)
 
 
 def _action_input(
@@ -208,7 +209,7 @@ def _action_input(
     return "{" + inside + "}", action.end() + len(inside) + 1
 
 
-def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[WrittenCall]:
+def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[TextCall]:
     end = tries = 0
     # A script that makes a function of that name calls its own.
     own = {made["name"] for made in islice(_DEFINED.finditer(seen.text), MOST_TRIES)}
@@ -227,7 +228,7 @@ def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[WrittenCall
 
 def _call(
     seen: _ProseScan, written: re.Match[str], inside: str, tools: Collection[str]
-) -> Iterator[WrittenCall]:
+) -> Iterator[TextCall]:
     end = written.end() + len(inside) + 2
     inside = inside.strip()
     if seen.text[written.end()] == "{":
@@ -239,7 +240,7 @@ def _call(
     else:
         arguments = _keywords(inside, seen.remark, tuple(schemas_of(written["name"], tools)))
     if arguments is not None:
-        yield WrittenCall(written["name"], arguments, written.start(), end)
+        yield TextCall(written["name"], arguments, written.start(), end)
 
 
 def _object(text: str) -> Any:

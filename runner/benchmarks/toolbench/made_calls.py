@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from runner.benchmarks.toolbench.call_markup import WrittenCall
+from runner.benchmarks.toolbench.call_markup import TextCall
 
 MOST_LETTERS_BEHIND = 12
 """Of what may follow a call: "That's it." tells nothing."""
@@ -72,7 +72,7 @@ def own_text(text: str) -> str:
     return text[: found.start()] if found and found.start() else text
 
 
-def calls_made(text: str, written: Sequence[WrittenCall]) -> list[WrittenCall]:
+def calls_made(text: str, written: Sequence[TextCall]) -> list[TextCall]:
     """Those that are made, in order; none if the model writes on behind the last one."""
     made = [call for call in written if not is_mentioned(text, call.begin, call.arguments)]
     return made if made and stops_behind(text, made[-1].end) else []
