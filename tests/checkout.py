@@ -295,11 +295,16 @@ class Checkout:
                 client.api.remove_image(image, force=True)
 
     def volumes(self) -> set[str]:
-        """Names of the volumes that its servers and environments have, if they have been run."""
-        recipe, catalog = read_pins(self.root).recipe, load_catalog(self.root)
-        beside = [it.packages for it in catalog.scenarios.values() if it.packages]
-        names = {volume_name(server, recipe) for server in catalog.servers.values()}
-        return names | {volume_name(it, recipe, PLACES, FOR_TESTS) for it in beside}
+        """Names of the install volumes its servers have, if they have been run."""
+        recipe = read_pins(self.root).recipe
+        servers = load_catalog(self.root).servers.values()
+        return {volume_name(server, recipe) for server in servers}
+
+    def environments(self) -> set[str]:
+        """Names of the volumes that its scenarios' environments have, if they have been run."""
+        recipe = read_pins(self.root).recipe
+        packages = [it.packages for it in load_catalog(self.root).scenarios.values()]
+        return {volume_name(it, recipe, PLACES, FOR_TESTS) for it in packages if it}
 
 
 def _result(path: Path) -> Any:

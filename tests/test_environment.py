@@ -61,7 +61,7 @@ def checkout(
     say(made)
     made.write(LOCK, PACKAGE)
     yield made
-    for name in made.volumes():
+    for name in made.environments():
         with suppress(docker.errors.NotFound):
             engine.api.remove_volume(name, force=True)
     made.remove_images(engine)

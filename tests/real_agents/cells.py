@@ -221,7 +221,7 @@ def open_cells(
         with providing(lambda _: Reply()) as provider, volumes_read_once():
             yield Cells(checkout=checkout, provider=provider, agent=agent, **more)
     finally:
-        for volume in checkout.volumes():
+        for volume in checkout.volumes() | checkout.environments():
             if not any(f"-{name}-" in volume for name in PROBES):
                 with suppress(docker.errors.NotFound):
                     engine.api.remove_volume(volume, force=True)
