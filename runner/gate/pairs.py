@@ -73,6 +73,8 @@ class Pair:
     other: StepQuestion
     no_gain: bool = False
     """The other need not be worse; it must not be better."""
+    asked: bool = True
+    """Not of a contrast pair that turns what no fact of the rubric asks for."""
 
     @cached_property
     def key(self) -> str:
@@ -361,4 +363,5 @@ def _contrast_pair(scenario: str, pair: ContrastPair, better: StepQuestion) -> P
         name=f"{scenario}/reference, {pair.step}: {pair.wrong}",
         better=better,
         other=better.with_text(better.answer.text.replace(pair.right, pair.wrong)),
+        asked=pair.is_asked,
     )

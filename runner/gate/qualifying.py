@@ -142,7 +142,7 @@ def _costing(judge: Judge) -> Qualifying:
 def _in_order(paper: Paper) -> Iterator[StepQuestion]:
     """Contrast pairs first; each side next to the other, so that a pair is decided at once."""
     made = set(PERTURBATIONS)
-    for pair in sorted(paper.pairs, key=lambda pair: pair.kind in made):
+    for pair in sorted(paper.asked_pairs, key=lambda pair: pair.kind in made):
         yield pair.better
         yield pair.other
     for anchor in paper.anchors:

@@ -143,12 +143,23 @@ def _of_kinds(
         yield _won(kind + suffix, of_kind, qualities, least=MIN_PAIRS, lead=lead)
     for kind, of_kind in contrasts_asked(pairs).items():
         fewest = least if kind == CONTRAST else MIN_CONTRAST_PAIRS_OF_A_KIND
-        yield _won(kind + suffix, of_kind, qualities, least=fewest, lead=lead)
+        won = _won(kind + suffix, of_kind, qualities, least=fewest, lead=lead)
+        yield _with_note(won, _not_asked(pairs, kind))
+
+
+def _not_asked(pairs: Sequence[Pair], kind: str) -> str:
+    left_out = sum(pair.kind.startswith(kind) and not pair.asked for pair in pairs)
+    return f"{left_out} turn what no fact asks for, and are not asked" if left_out else ""
+
+
+def _with_note(asked: Requirement, note: str) -> Requirement:
+    notes = [it for it in (asked.note, note) if it]
+    return asked.model_copy(update={"note": "; ".join(notes)})
 
 
 def contrasts_asked(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """All contrast pairs, and those of each kind that has enough of them to be asked of alone."""
-    by_hand = [pair for pair in pairs if pair.kind.startswith(CONTRAST)]
+    """All contrast pairs that a fact asks for, and each kind's that has enough to stand alone."""
+    by_hand = [pair for pair in pairs if pair.kind.startswith(CONTRAST) and pair.asked]
     asked = {CONTRAST: by_hand}
     for kind in sorted({pair.kind for pair in by_hand}):
         of_kind = [pair for pair in by_hand if pair.kind == kind]

@@ -22,6 +22,7 @@ from runner.cli.main import main
 from runner.gate import gate, qualities
 from runner.gate.calibration_data import Anchor, held_out, load_anchors
 from runner.gate.chain import read_chain
+from runner.gate.examination import Paper
 from runner.gate.frozen import canonical_text
 from runner.gate.pairs import (
     CITATIONS,
@@ -36,6 +37,7 @@ from runner.gate.pairs import (
     shuffled_steps,
 )
 from runner.gate.requirements import examination
+from runner.gate.short_form import CONTRAST_PAIRS, short_anchors
 from runner.protocols import LineSource
 from runner.records import (
     AnchorsLock,
@@ -338,6 +340,65 @@ def test_too_few_pairs_are_no_examination(ours: Material, oracle: Score) -> None
     some = [pair for pair in ours.pairs if pair.kind == SHUFFLED][:5]
     asked = requirement(ours.examined(oracle, pairs=kept + some), SHUFFLED)
     assert (asked.figure, asked.passed) == (1.0, False)
+
+
+def with_unasked(pairs: Sequence[Pair], wrong: set[str]) -> list[Pair]:
+    return [replace(pair, asked=pair.other.answer.text not in wrong) for pair in pairs]
+
+
+def test_what_no_fact_asks_for_is_listed_and_costs_a_judge_nothing(
+    ours: Material, oracle: Score
+) -> None:
+    by_hand = [pair for pair in ours.pairs if pair.kind.startswith(CONTRAST)]
+    unseen = {pair.other.answer.text for pair in by_hand[::4]}
+
+    def blind(text: str) -> float:
+        return 1.0 if text in unseen else oracle(text)
+
+    every = with_unasked(ours.pairs, set())
+    assert CONTRAST in unmet(ours.examined(blind, pairs=every))
+    examined = ours.examined(blind, pairs=with_unasked(ours.pairs, unseen))
+    assert examined.standing == "ranks"
+    asked = requirement(examined, CONTRAST)
+    left_out = len(by_hand[::4])
+    assert (asked.figure, asked.n) == (1.0, len(by_hand) - left_out)
+    assert asked.note == f"{left_out} turn what no fact asks for, and are not asked"
+
+
+def test_what_a_fact_asks_for_is_asked_of_every_judge_though_the_rest_is_not(
+    ours: Material, oracle: Score
+) -> None:
+    by_hand = [pair for pair in ours.pairs if pair.kind.startswith(CONTRAST)]
+    unasked = {pair.other.answer.text for pair in by_hand[::4]}
+    seen = {pair.other.answer.text for pair in by_hand} - unasked
+    examined = ours.examined(
+        lambda text: 1.0 if text in seen else oracle(text),
+        pairs=with_unasked(ours.pairs, unasked),
+    )
+    assert requirement(examined, CONTRAST).figure == 0
+
+
+def labelled(loaded: LoadedScenario, unasked: int) -> LoadedScenario:
+    """Its first pairs as such that no fact asks for, and all others with a fact."""
+    pairs = []
+    for index, pair in enumerate(loaded.contrast_pairs):
+        facts = () if index < unasked else ("a fact",)
+        pairs.append(pair.model_copy(update={"facts": facts}))
+    return replace(loaded, contrast_pairs=tuple(pairs))
+
+
+def test_the_short_form_draws_among_what_is_asked_and_has_nothing_else_read(
+    ours: Material,
+) -> None:
+    scenarios = [labelled(loaded, unasked=10) for loaded in ours.scenarios]
+    paper = Paper(anchors=short_anchors(ours.anchors), scenarios=scenarios, short=True)
+    by_hand = [pair for pair in paper.pairs if pair.kind.startswith(CONTRAST)]
+    assert sum(pair.asked for pair in by_hand) == CONTRAST_PAIRS
+    left_out = [pair for pair in by_hand if not pair.asked]
+    assert len(left_out) == 10 * len(scenarios)
+    read = {question.key for question in paper.questions()}
+    assert read.isdisjoint(pair.other.key for pair in left_out)
+    assert read >= {pair.other.key for pair in by_hand if pair.asked}
 
 
 def test_a_pair_without_a_verdict_is_not_won(ours: Material, oracle: Score) -> None:
