@@ -35,7 +35,7 @@ class PreparedArm:
     @property
     def shown_name(self) -> str:
         """As the model reads it: a twin's tools are called what its server's are."""
-        return self.spec.name if self.spec else self.name
+        return (self.spec.shown_name or self.spec.name) if self.spec else self.name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ import pytest
 
 from runner.authoring.versions.answer_changes import ReplayedAnswer, answer_change, shifted_by
 from runner.authoring.versions.concluding import answer_changes, concluded, in_order, with_allowed
-from runner.authoring.versions.examining import example_calls
+from runner.authoring.versions.examining import MOST_CALLS, each_once, example_calls
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.schema_changes import schema_changes
 from runner.authoring.versions.session_changes import ReplayedSession
@@ -191,7 +192,9 @@ def test_what_the_base_itself_answers_otherwise_is_held_against_nobody() -> None
 
 def test_calls_that_were_never_made_are_said() -> None:
     found = list(session([FOUND, FOUND], [FOUND, FOUND], [FOUND]).changes())
-    assert [it.name for it in found] == ["session:ends"]
+    assert [it.name for it in found] == ["session:slow"]
+    ended = replace(session([FOUND] * 3, [FOUND] * 3, []), head=[said("", died="exit 1")])
+    assert [it.name for it in ended.changes()] == ["session:died:find", "session:ends"]
 
 
 def test_a_tool_that_lists_folders_is_asked_for_one_and_not_for_a_file_alone() -> None:
@@ -202,6 +205,26 @@ def test_a_tool_that_lists_folders_is_asked_for_one_and_not_for_a_file_alone() -
     asked = [call.arguments["path"] for call in calls]
     assert asked[0] == "src/flask/app.py"
     assert "/workspace" in asked
+
+
+def test_a_tool_that_a_program_called_is_called_otherwise_too_and_many_tools_have_an_end() -> None:
+    """`git_show HEAD:FILE` was called, and what `git_show HEAD` shows had changed."""
+
+    def shows(revision: str) -> McpCall:
+        return McpCall(tool="git_show", arguments={"revision": revision})
+
+    recorded = [shows("HEAD:app.py")] * 200
+    assert each_once(recorded, [[shows("HEAD"), shows("HEAD:app.py")]]) == [
+        shows("HEAD:app.py"),
+        shows("HEAD"),
+    ]
+    many = [
+        [McpCall(tool=f"t{at}"), McpCall(tool=f"t{at}", arguments={"n": 1})] for at in range(80)
+    ]
+    asked = [shows(f"HEAD~{at}") for at in range(200)]
+    found = each_once(asked, many)
+    assert len(found) == MOST_CALLS
+    assert len({it.tool for it in found} - {"git_show"}) == MOST_CALLS - MOST_CALLS // 3
 
 
 # --- figures ------------------------------------------------------------------------------------

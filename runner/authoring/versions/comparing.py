@@ -18,10 +18,13 @@ from runner.authoring.onboarding.starting import begin, copy_scenario, questions
 from runner.authoring.versions import concluding
 from runner.authoring.versions.defining import DefinedVersion, Definer
 from runner.authoring.versions.examining import (
+    MOST_SLOWER,
+    SLACK_SEC,
     ExaminedVersion,
     calls_to_replay,
     examined,
     replayed,
+    seconds_of,
     side_of,
 )
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
@@ -164,8 +167,10 @@ def _questions(about: ComparedWith, checkout: Checkout, project: Path) -> tuple[
 def _written(base: DefinedVersion, head: DefinedVersion, project: Path) -> tuple[str, str]:
     """Both in the project; a head that is the base again is its own arm all the same."""
     names = base.arm, head.arm if head.arm != base.arm else f"{head.arm}-again"
-    base.named(project, names[0])
-    head.named(project, names[1])
+    # A model that reads the versions in its tools' names knows which arm is the new one.
+    shown = slug_of(base.source)
+    base.named(project, names[0], shown)
+    head.named(project, names[1], shown)
     return names
 
 
@@ -256,11 +261,16 @@ class VersionComparing:
         there = {*head.side.tools, *renamed}
         calls = [call for call in calls if call.tool in there]
         base.stand.checkout.log(f"replaying {len(calls)} calls on both, on the base twice")
+        first = replayed(base.stand, calls)
+        most_sec = MOST_SLOWER * seconds_of(first) + SLACK_SEC
+        again = replayed(base.stand, calls[: len(first)], most_sec)
+        # What the base has not answered twice, in its time, is held against nobody.
+        calls = calls[: len(again)]
         return ReplayedSession(
             calls=calls,
-            base=replayed(base.stand, calls),
-            again=replayed(base.stand, calls),
-            head=replayed(head.stand, under_new_names(calls, renamed)),
+            base=first[: len(calls)],
+            again=again,
+            head=replayed(head.stand, under_new_names(calls, renamed), most_sec),
         )
 
     def _asks(self, check: VersionCheck) -> bool:
