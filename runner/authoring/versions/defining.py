@@ -35,7 +35,7 @@ from runner.authoring.onboarding.starting import About, opened
 from runner.authoring.onboarding.starts import installed
 from runner.catalog.checkout import Checkout, relocked
 from runner.catalog.locks import harness_digest
-from runner.records import Record, Seconds, ServerSpec, digest_of, load_json, parse_yaml
+from runner.records import Record, Seconds, ServerSpec, digest_of, parse_json, parse_yaml
 from runner.records.run_store import write_record
 from runner.runs.prepare import check_server
 from runner.support.errors import FairtrialError
@@ -178,7 +178,7 @@ def _is_exact(source: ServerSource) -> bool:
 
 def _read(asked: str, source: ServerSource, folder: Path) -> DefinedVersion:
     text = (folder / "server.yaml").read_text("utf-8")
-    facts = Defined.model_validate(load_json((folder / DEFINED).read_text("utf-8")))
+    facts = parse_json((folder / DEFINED).read_text("utf-8"), Defined, where=str(folder / DEFINED))
     spec = parse_yaml(text, ServerSpec, where=str(folder / "server.yaml"))
     return DefinedVersion(asked=asked, source=source, folder=folder, spec=spec, facts=facts)
 
