@@ -175,3 +175,20 @@ def test_a_head_that_does_not_start_is_a_regression_and_a_base_an_error(
     assert done.returncode == 1
     assert done.stderr.count("error:") == 1
     assert not (tmp_path / "not").exists()
+
+
+def test_a_head_that_alone_had_to_be_mended_is_told_by_what_it_needed(
+    made: Checkout, tmp_path: Path
+) -> None:
+    """Its program is another one now: nobody who has the base's words can start it."""
+    head = folder(
+        tmp_path,
+        ("def main():", 'def main():\n    sys.exit("moved to ledger-serve")\n\n\ndef serve():'),
+    )
+    project = head / "pyproject.toml"
+    project.write_text(project.read_text() + 'ledger-serve = "ledger:serve"\n')
+    done, found = compared(made, head, tmp_path / "out", "--only", "start")
+    assert done.returncode == 1, done.stderr
+    (change,) = found.changes
+    assert change.name == "start:otherwise"
+    assert "it needs what the base does not: entry point ledger-serve" in change.says

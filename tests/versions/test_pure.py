@@ -13,6 +13,7 @@ import pytest
 
 from runner.authoring.versions.answer_changes import ReplayedAnswer, answer_change, shifted_by
 from runner.authoring.versions.concluding import answer_changes, concluded, in_order, with_allowed
+from runner.authoring.versions.defining import needed_beside
 from runner.authoring.versions.examining import MOST_CALLS, each_once, example_calls
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.schema_changes import schema_changes
@@ -413,6 +414,22 @@ def test_margins_are_the_project_s_and_under_its_lock(tmp_path: Path) -> None:
     write_project_lock(tmp_path)
     with pytest.raises(CatalogError):
         project_settings(tmp_path)
+
+
+def test_what_the_head_alone_was_mended_with_is_the_reason_and_what_both_lacked_is_none() -> None:
+    package, lacks = "wheel, which it needs and does not name", "No module named 'wheel'"
+    said = needed_beside((), (package,), lacks)
+    assert said == f"it needs what the base does not: {package} (without it: {lacks})"
+    assert needed_beside((package,), (package,), "the base's health probe got: 3") == (
+        "the base's health probe got: 3"
+    )
+    assert needed_beside((package,), (package,), "") == ""
+    dated = "packages as of its release, {}: with them it started"
+    assert needed_beside((dated.format("2026-01-02"),), (dated.format("2026-03-04"),), "") == ""
+    one = side(1.0)
+    (found,) = start_changes(one, one, said)
+    assert (found.name, found.weight) == ("start:otherwise", "regression")
+    assert package in found.says
 
 
 def test_one_probe_of_three_that_fails_is_a_note_and_two_are_a_regression() -> None:

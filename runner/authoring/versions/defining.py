@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -197,12 +198,19 @@ def _of_head(steps: OnboardingState, base: DefinedVersion) -> Defined:
     if facts.otherwise:
         find_out(steps)
         facts = _once_mended(steps, base, facts)
-    own = [it for it in steps.mends if _undated(it) not in map(_undated, base.facts.mends)]
-    if own:
-        why = f": {facts.otherwise}" if facts.otherwise else ""
-        otherwise = f"it needs {'; '.join(own)}, and the base does not{why}"
-        facts = facts.model_copy(update={"otherwise": otherwise})
-    return facts.model_copy(update={"mends": tuple(steps.mends)})
+    otherwise = needed_beside(base.facts.mends, steps.mends, facts.otherwise)
+    return facts.model_copy(update={"otherwise": otherwise, "mends": tuple(steps.mends)})
+
+
+def needed_beside(base: Sequence[str], head: Sequence[str], otherwise: str) -> str:
+    """Why it is not the base's definition, headed by what mended the head and not the base."""
+    known = {*map(_undated, base)}
+    own = [it for it in head if _undated(it) not in known]
+    if not own:
+        return otherwise
+    return f"it needs what the base does not: {'; '.join(own)}" + (
+        f" (without it: {otherwise})" if otherwise else ""
+    )
 
 
 def _once_mended(steps: OnboardingState, base: DefinedVersion, first: Defined) -> Defined:
