@@ -131,7 +131,8 @@ def test_a_planted_fault_is_caught_named_and_placed(
         assert place in (head / "ledger.py").read_text().splitlines()[known[0].line - 1]
 
 
-def test_the_same_version_twice_alarms_nobody(made: Checkout, tmp_path: Path) -> None:
+@pytest.mark.parametrize("_time", range(10 if EVERY else 1))
+def test_the_same_version_twice_alarms_nobody(made: Checkout, tmp_path: Path, _time: int) -> None:
     done, found = compared(made, made.root / "base/ledger", tmp_path)
     assert done.returncode == 0, done.stdout
     assert found.changes == ()

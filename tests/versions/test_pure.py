@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 import mcp_types
 import pytest
 
+from runner.authoring.onboarding.server_source import LocalPath, PypiPackage
 from runner.authoring.versions.answer_changes import ReplayedAnswer, answer_change, shifted_by
 from runner.authoring.versions.concluding import answer_changes, concluded, in_order, with_allowed
-from runner.authoring.versions.defining import needed_beside
+from runner.authoring.versions.defining import known_arm, needed_beside
 from runner.authoring.versions.examining import MOST_CALLS, each_once, example_calls
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.schema_changes import schema_changes
@@ -414,6 +415,24 @@ def test_margins_are_the_project_s_and_under_its_lock(tmp_path: Path) -> None:
     write_project_lock(tmp_path)
     with pytest.raises(CatalogError):
         project_settings(tmp_path)
+
+
+def test_a_folder_is_named_by_what_it_holds_and_not_by_where_it_lies(tmp_path: Path) -> None:
+    """By that name its definition is kept: two of one name would be one server."""
+
+    def arm(place: str, text: str, programs: tuple[str, ...] = ()) -> str:
+        top = tmp_path / place / "ledger"
+        top.mkdir(parents=True, exist_ok=True)
+        (top / "package.json").write_text('{"name": "ledger", "bin": "a.js"}')
+        (top / "a.js").write_text(text)
+        return known_arm(LocalPath(path=top, programs=programs))
+
+    first = arm("one", "1")
+    assert first.startswith("ledger-")
+    assert first == arm("two", "1")
+    assert first not in (arm("three", "2"), arm("one", "1", ("npm:wheel",)))
+    assert known_arm(PypiPackage(name="acme-mcp", version="1.2.0")) == "acme-mcp-1.2.0"
+    assert known_arm(PypiPackage(name="acme-mcp", version="")) == ""
 
 
 def test_what_the_head_alone_was_mended_with_is_the_reason_and_what_both_lacked_is_none() -> None:

@@ -87,7 +87,7 @@ class DefinedVersion:
     @property
     def arm(self) -> str:
         """The package and its version, or the digest of what was copied: the same tomorrow."""
-        return _named(self.source) or arm_of(self.source, self.spec.version)
+        return known_arm(self.source) or arm_of(self.source, self.spec.version)
 
 
 def arm_of(source: ServerSource, version: str) -> str:
@@ -96,7 +96,7 @@ def arm_of(source: ServerSource, version: str) -> str:
     return f"{slug_of(source)}-{tag}"
 
 
-def _named(source: ServerSource) -> str:
+def known_arm(source: ServerSource) -> str:
     """The arm's name, where what is asked for says it; empty where installing it will.
 
     Installed under another name, the same packages would be installed twice.
@@ -147,7 +147,7 @@ class Definer:
             self.checkout.log(f"{asked} is defined already: {kept}")
             return _read(asked, source, kept)
         about = About(scenarios=(self.scenario,))
-        at_once = _named(source)
+        at_once = known_arm(source)
         with opened(source, self.given, about, self.checkout, self.ask, name=at_once) as steps:
             facts = _of_head(steps, like) if like else _of_base(steps)
             place = kept or self.checkout.state / "versions" / steps.name / (
