@@ -581,8 +581,6 @@ def _read_server(_: str, folder: Path) -> LoadedServer:
     if problems or not spec:
         raise CatalogError(problems)
     unseen = {*_ONLY_SHOWN, *(() if spec.image else ("image", "http"))}
-    # As with those: where it is not used, it moves no digest.
-    unseen |= set() if spec.shown_name else {"shown_name"}
     definition = spec.model_dump(mode="json", exclude=unseen)
     digest = digest_of({"spec": definition, "locks": locks})
     return LoadedServer(spec=spec, folder=folder, digest=digest)

@@ -83,7 +83,9 @@ class _VersionQuestions:
         caps = running.spending(words, models)
         checkout, store = self.pair.checkout, RunStore(self.pair.runs / words.name)
         prepared = prepare.prepare(checkout, self.pair.scenarios, self.arms)
-        prepared = replace(prepared, models=settings, spending=caps)
+        shown = self.pair.shown_name
+        arms = {name: arm.called(shown) for name, arm in prepared.arms.items()}
+        prepared = replace(prepared, models=settings, spending=caps, arms=arms)
         earlier = self._earlier(prepared, models, words.name)
         if earlier is not None:
             own = {self.pair.arms[1]: prepared.arms[self.pair.arms[1]]}

@@ -69,9 +69,6 @@ class ServerSpec(Record):
     """
 
     name: Name
-    shown_name: Name | None = None
-    """What a model reads in its tools' names; None for its own. Two versions of one server have it
-    in common, or the names would tell which is the newer."""
     title: str
     version: str
     """The package's own: `serverInfo.version` is often the SDK's."""

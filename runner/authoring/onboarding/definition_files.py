@@ -12,9 +12,9 @@ import yaml
 from runner.records import ServerSpec
 
 _ORDER = (
-    "name", "shown_name", "title", "version", "licence", "homepage", "notes", "substitutes",
-    "image", "http", "command", "env", "python", "files", "private", "warm_up", "canaries",
-    "line_base", "initialize_timeout_sec", "call_timeout_sec", "ready_timeout_sec",
+    "name", "title", "version", "licence", "homepage", "notes", "substitutes", "image", "http",
+    "command", "env", "python", "files", "private", "warm_up", "canaries", "line_base",
+    "initialize_timeout_sec", "call_timeout_sec", "ready_timeout_sec",
 )  # fmt: skip
 _COLUMNS = 110
 

@@ -106,6 +106,11 @@ class VersionPair:
     started: float
 
     @property
+    def shown_name(self) -> str:
+        """In both's tools' names: a model that reads versions there knows which is the new one."""
+        return slug_of(self.base.source)
+
+    @property
     def runs(self) -> Path:
         """Where cells are kept from one comparison to the next."""
         assert self.checkout.project is not None  # noqa: S101 - it is over one
@@ -167,17 +172,15 @@ def _questions(about: ComparedWith, checkout: Checkout, project: Path) -> tuple[
 def _written(base: DefinedVersion, head: DefinedVersion, project: Path) -> tuple[str, str]:
     """Both in the project; a head that is the base again is its own arm all the same."""
     names = base.arm, head.arm if head.arm != base.arm else f"{head.arm}-again"
-    # A model that reads the versions in its tools' names knows which arm is the new one.
-    shown = slug_of(base.source)
-    base.named(project, names[0], shown)
-    head.named(project, names[1], shown)
+    base.named(project, names[0])
+    head.named(project, names[1])
     return names
 
 
 def run_name(pair: VersionPair, models: Sequence[str], trials: int) -> str:
     """The same for the same versions and questions, so that a killed comparison goes on."""
     digests = [pair.checkout.server(name).digest for name in pair.arms]
-    inputs = [*digests, *pair.scenarios, *models, trials]
+    inputs = [*digests, pair.shown_name, *pair.scenarios, *models, trials]
     return f"{pair.arms[1][:48]}-{digest_of(inputs)[:8]}"
 
 

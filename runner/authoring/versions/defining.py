@@ -76,13 +76,12 @@ class DefinedVersion:
     spec: ServerSpec
     facts: Defined
 
-    def named(self, project: Path, name: str, shown_name: str) -> None:
-        """Written into a project under another name, and under one that models read."""
+    def named(self, project: Path, name: str) -> None:
+        """Written into a project under another name."""
         place = project / "images" / "servers" / name
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(self.folder, place, ignore=shutil.ignore_patterns(DEFINED))
-        names = {"name": name, "shown_name": shown_name}
-        write_definition(place, self.spec.model_copy(update=names), ())
+        write_definition(place, self.spec.model_copy(update={"name": name}), ())
 
     @property
     def arm(self) -> str:
