@@ -34,6 +34,8 @@ READINGS = 3
 _NOISY: frozenset[VersionCheck] = frozenset(
     ("probe", "ready", "index", "memory", "disk", "network", "stdout")
 )
+_BY_TOOLS: frozenset[VersionCheck] = frozenset(("start", "tools", "schema", "session"))
+"""That need each tool's schema, for which a cell of its own is started."""
 MOST_CALLS = 90
 """Of a replayed session."""
 MOST_SEC = 90
@@ -79,7 +81,9 @@ def examined(
     `only`: the checks that are asked for; one reading does where none of them is noisy.
     """
     turns = READINGS if _NOISY & {*(only or _NOISY)} else 1
-    found = [with_tools(base), with_tools(head)]
+    found = [base, head]
+    if _BY_TOOLS & {*(only or _BY_TOOLS)}:
+        found = [with_tools(one) for one in found]
     for turn in range(turns):
         for place in (0, 1) if turn % 2 == 0 else (1, 0):
             found[place] = with_reading(found[place])
