@@ -29,16 +29,16 @@ gc.set_threshold(100_000, 20, 20)
 LONGEST = (
     # Whoever comes first builds the base image, a minute in which a test of containers only waits.
     "versions/test_planted",
-    *("test_codes", "anchors/test_examination", "test_wheel", "anchors/test_gate", "test_attest"),
-    *("anchors/test_cheats", "benchmarks/agentbench/test_values", "anchors/test_keys"),
-    *("anchors/test_rescored", "anchors/test_run_people", "anchors/test_gated"),
-    *("real_agents/test_codex", "real_agents/test_opencode", "real_agents/test_servers_of_users"),
+    *("anchors/test_examination", "anchors/test_gate", "test_attest", "anchors/test_cheats"),
+    *("benchmarks/agentbench/test_values", "anchors/test_keys", "anchors/test_rescored"),
+    *("anchors/test_run_people", "anchors/test_gated", "anchors/test_figures", "test_wheel"),
+    *("versions/test_with_model", "real_agents/test_codex", "real_agents/test_opencode"),
+    *("real_agents/test_servers_of_users", "versions/test_workflows", "test_codes"),
     *("test_pages", "trying/test_try", "test_cli", "trying/test_searching", "models/test_cells"),
     *("trying/test_over_http", "benchmarks/agentbench/test_run", "test_volumes"),
     *("trying/test_try_images", "sandbox/test_blame", "sandbox/test_sidecar"),
-    *("benchmarks/agentbench/test_router", "anchors/test_figures", "test_ground"),
-    *("test_campaign", "test_servers", "sandbox/test_docker", "models/test_local"),
-    *("test_workspace", "models/test_remote"),
+    *("benchmarks/agentbench/test_router", "test_campaign", "test_servers"),
+    *("sandbox/test_docker", "models/test_local", "test_workspace", "models/test_remote"),
 )
 """Files that take longest: one that a worker begins last keeps the others waiting for it. xdist
 would begin with those of many tests, which are short ones."""
