@@ -35,6 +35,7 @@ LONGEST = (
     *("versions/test_with_model", "real_agents/test_codex", "real_agents/test_opencode"),
     *("real_agents/test_servers_of_users", "versions/test_workflows", "test_codes"),
     *("test_pages", "trying/test_try", "test_cli", "trying/test_searching", "models/test_cells"),
+    *("scale/test_dask", "scale/test_dask_here", "scale/test_kills", "scale/test_hosts"),
     *("trying/test_over_http", "benchmarks/agentbench/test_run", "test_volumes"),
     *("trying/test_try_images", "sandbox/test_blame", "sandbox/test_sidecar"),
     *("benchmarks/agentbench/test_router", "test_campaign", "test_servers"),

@@ -287,6 +287,7 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
     image: str,
     repository: str,
     limits: Limits,
+    known: KnownName | None = None,
 ) -> ServerCard:
     """Start the server in a cell on a workspace image, and say what it is, does and costs.
 
@@ -294,7 +295,7 @@ async def check_server(  # noqa: PLR0913 - a server, its install, and the cell i
     ServerError if the server cannot be made ready, or has no health probe for this repository.
     """
     # Without a probe nothing it does would be proven: refused before anything is started.
-    canary = pick_canary(spec, repository)
+    canary = pick_canary(spec, repository, known)
     log = ServerLog(stderr=StderrFile(None))
     warm_up_sec = sum(step.timeout_sec for step in spec.warm_up)
     cell = ContainerSpec(
