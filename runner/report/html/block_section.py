@@ -21,7 +21,10 @@ from runner.report.records import Report
 from runner.report.view import SHELL, unique
 
 ARGUMENTS_SHOWN = 800
+SUMMARY_SHOWN = 120
 RESULT_SHOWN = 400
+SIDE_SHOWN = 70
+"""Of a call's arguments, beside another arm's."""
 CALLS_SHOWN = 120
 """Of a cell; more are counted."""
 
@@ -131,8 +134,7 @@ def _of_cell(cell: CellEvidence) -> Iterator[Markup]:
         yield element("p", f"Its transcript cannot be read: {clean(cell.unreadable)}")
     yield from answers(cell)
     if cell.cited:
-        yield element("p", "Citations", class_="heading")
-        yield from citations(cell)
+        yield citations(cell)
     judged = facts(cell)
     if judged is not None:
         yield element("p", "Facts", class_="heading")
@@ -155,24 +157,28 @@ def _call(call: CallMade, anchor: str, number: int) -> Markup:
         f"{number + 1}. ",
         element("code", clean(asked.tool, 80)),
         " ",
-        element("span", clean(arguments_of(call), 120), class_="why"),
+        element("span", clean(arguments_of(call), SUMMARY_SHOWN), class_="why"),
         " ",
         element("span", f"{asked.origin} {wall}", class_="credit"),
         element("span", " error", class_="verdict hallucinated") if failed else None,
     )
-    arguments = lines_of(arguments_of(call), ARGUMENTS_SHOWN)
-    shown = "The cell ended first."
-    if result is not None:
-        shown = lines_of(result.text, RESULT_SHOWN)
+    shown = "The cell ended first." if result is None else lines_of(result.text, RESULT_SHOWN)
     size = "" if result is None else f"Result, {result.size_chars:,} characters in all"
     inside = element(
         "div",
-        element("pre", element("code", arguments), tabindex="0"),
+        _arguments(call),
         element("p", size, class_="kicker"),
-        element("pre", element("code", shown), tabindex="0"),
+        element("pre", shown),
         id=anchor,
     )
     return element("details", summary, inside, class_="call")
+
+
+def _arguments(call: CallMade) -> Markup | None:
+    """None where the line above has them whole."""
+    given = arguments_of(call)
+    whole = len(given) <= SUMMARY_SHOWN and "\n" not in given
+    return None if whole else element("pre", lines_of(given, ARGUMENTS_SHOWN))
 
 
 def arguments_of(call: CallMade) -> str:
@@ -196,24 +202,13 @@ def side_by_side(shell: CellEvidence, cell: CellEvidence) -> Markup:
             same = left is not None and right is not None and _alike(left[1], right[1])
             first = not same and not diverged
             diverged = diverged or first
-            step_cell = f"{step + 1}" if place == 0 else ""
-            class_ = "same" if same else "first" if first else "other"
-            rows.append(
-                element(
-                    "tr",
-                    element("th", step_cell, scope="row"),
-                    _side(shell, left),
-                    _side(cell, right),
-                    element("td", "first that differs" if first else "", class_="why"),
-                    class_=class_,
-                )
-            )
-    names = ("step", clean(shell.label, 40), clean(cell.label, 40), "")
-    head = element(
-        "tr",
-        *(element("th", it, scope="col", class_="text") for it in names[:3]),
-        element("td", ""),
-    )
+            class_ = "same" if same else "first" if first else None
+            step_cell = element("th", step + 1, scope="row") if place == 0 else element("td")
+            mark = element("td", "first that differs", class_="why") if first else None
+            row = (step_cell, _side(shell, left), _side(cell, right), mark)
+            rows.append(element("tr", *row, class_=class_))
+    names = ("step", clean(shell.label, 40), clean(cell.label, 40))
+    head = element("tr", *(element("th", it, scope="col") for it in names), element("td"))
     title = f"{clean(shell.label, 40)} and {clean(cell.label, 40)}, call by call"
     only = element("label", element("input", type="checkbox", class_="only"), " differences only")
     table = element(
@@ -241,11 +236,10 @@ def _alike(left: CallMade, right: CallMade) -> bool:
 
 def _side(cell: CellEvidence, found: tuple[int, CallMade] | None) -> Markup:
     if found is None:
-        return element("td", "", class_="text")
+        return element("td")
     number, call = found
-    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), 100)}"
-    link = element("a", words, href=f"#{call_anchor(cell.cell.id, number)}")
-    return element("td", link, class_="text")
+    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), SIDE_SHOWN)}"
+    return element("td", element("a", words, href=f"#{call_anchor(cell.cell.id, number)}"))
 
 
 def _fact_by_fact(block: BlockEvidence) -> Iterator[Markup]:

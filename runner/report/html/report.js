@@ -10,7 +10,7 @@ function elsewhere(id) {
   if (link) location.replace(`${link.getAttribute("href").split("#")[0]}#${id}`);
 }
 function reveal() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = location.hash.slice(1);
   const found = id && document.getElementById(id);
   if (!found) return elsewhere(id);
   for (let at = found; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
