@@ -38,6 +38,19 @@ PAGES = ("three", "grid", "broken", "demo", "exact", "import", "hostile")
 """Of which there are pages. `grid`: three servers, six scenarios, three trials."""
 
 
+LINES_OF = (
+    "(at => { if (!at.matches('.source i')) return ''; let after = '';"
+    "for (let it = at.nextSibling; it; it = it.nextSibling)"
+    "  if (it.nodeType === 3) after += it.data;"
+    "return after.split('\\n').slice(0, at.textContent.length).join('\\n'); })"
+)
+"""The lines that a place among those of a file has; none of anything else."""
+LINES_LED_TO = (
+    "(() => { const at = document.querySelector(':target');"
+    f"return at.checkVisibility({{visibilityProperty: true}}) ? {LINES_OF}(at) : ''; }})()"
+)
+
+
 def axe() -> str:
     """axe-core, which the browser is given; empty where its wheel is not (locks/page.txt)."""
     with suppress(PackageNotFoundError):
@@ -136,7 +149,7 @@ def test_what_is_screened_or_imported_stands_once_above_all_figures_and_in_each_
         for mark in report.marks:
             assert head.count(mark) == 1, (path, mark)
         assert not re.search(r"<h[123][^>]*>[^<]*(SCREENING|UNGATED|IMPORTED)", main)
-        for drawing in re.findall(r'<svg class="drawing.*?</svg>', main, re.DOTALL):
+        for drawing in re.findall(r'<svg class="drawing.*?</svg>\s*<figcaption', main, re.DOTALL):
             assert " · ".join(report.marks) in drawing
 
 
@@ -283,12 +296,15 @@ def test_every_citation_of_a_run_opens_its_lines(
     shown(page, pages[name])
     seen = page.asked(
         "(async () => { const seen = [];"
-        "for (const link of document.querySelectorAll('.answer a.cite')) {"
+        "const links = document.querySelectorAll('.answer a.cite');"
+        "for (const hash of new Set([...links].map(it => it.hash))) {"
         "  document.querySelectorAll('details').forEach(it => { it.open = false; });"
         "  await new Promise(done => { addEventListener('hashchange', done, {once: true});"
-        "    location.hash = ''; location.hash = link.hash; });"
-        "  const lines = document.querySelector(':target pre mark, :target .empty');"
-        "  seen.push([link.hash, lines?.checkVisibility() ?? false]);"
+        "    location.hash = ''; location.hash = hash; });"
+        "  const at = document.querySelector(':target');"
+        "  const is_seen = at?.checkVisibility({visibilityProperty: true}) ?? false;"
+        "  const is_near = Math.abs(at?.getBoundingClientRect().top) < innerHeight;"
+        "  seen.push([hash, is_seen && is_near && at.matches('.source i, li')]);"
         "} return seen; })()"
     )
     assert seen and all(is_seen for _, is_seen in seen), seen
@@ -303,11 +319,13 @@ def test_a_shared_link_to_a_cell_or_citation_opens_it_without_a_script_too(
     page.scripts(on=scripts)
     try:
         for cell in run.run.cells[::16]:
-            anchor = f"#cell-{cell.cell.id[:16]}"
-            for target, opened in ((anchor, ".answer"), (f"{anchor}-cite-1", "pre, .empty")):
-                shown(page, run, target)
-                inside = f"document.querySelector('{target}').querySelector('{opened}')"
-                assert page.asked(f"{inside}.checkVisibility()"), target
+            anchor = f"cell-{cell.cell.id[:16]}"
+            inside = f'id="{anchor}".*?href="#([^"]+:11)"'
+            (lines,) = re.findall(inside, text_of(run), re.DOTALL)[:1]
+            for target in (anchor, f"{anchor}-cite-1", lines):
+                shown(page, run, f"#{target}")
+                at = f"document.getElementById('{target}')"
+                assert page.asked(f"{at}.checkVisibility({{visibilityProperty: true}})"), target
     finally:
         page.scripts(on=True)
 
@@ -349,12 +367,11 @@ def test_cells_beside_a_page_open_from_its_figures_and_from_links_that_were_shar
         assert "/pages/block-" in page.asked("location.pathname")
         cell = page.asked("location.hash")
         page.click(f"{cell} .answer a.cite")
-        lines = page.asked("location.hash")
-        assert lines.startswith(f"{cell}-cite-")
-        shown(page, run, lines)
+        assert "def dispatch_all" in page.asked(LINES_LED_TO)
+        shown(page, run, f"{cell}-cite-1")
         page.loaded()
         assert "/pages/block-" in page.asked("location.pathname")
-        assert page.asked(f"document.querySelector('{lines} pre').checkVisibility()")
+        assert page.asked(f"document.querySelector('{cell}-cite-1').checkVisibility()")
         shown(page, run)
         page.press("/")
         for letter in "golf":
@@ -375,15 +392,14 @@ def test_every_citation_of_the_run_leads_to_lines_that_hold_what_is_cited(
     shown(page, run)
     found = page.asked(
         "[...document.querySelectorAll('.answer a.cite')].map(link => {"
-        "const box = document.querySelector(link.getAttribute('href'));"
-        "return [link.textContent, link.className, [...box.querySelectorAll('mark')]"
-        ".map(it => it.textContent).join('')]; })"
+        f"const at = document.getElementById(link.hash.slice(1)); const lines = {LINES_OF}(at);"
+        "return [link.textContent, link.className, lines]; })"
     )
     assert len(found) > 200
     for written, class_, lines in found:
         line = written.partition(":")[2]
         if {"grounded", "weak"} & set(class_.split()):
-            assert re.match(rf"\s*{line}  \s*\S", lines), (written, lines)
+            assert re.fullmatch(rf"\s*{line}  \s*\S.*", lines), (written, lines)
         else:
             assert lines == "", written
 
@@ -396,9 +412,14 @@ def test_from_the_verdict_to_a_line_of_source_it_is_two_clicks(
     page.click(".heat td a")
     cell = page.asked("location.hash")
     page.click(f"{cell} .answer a.cite")
-    line = page.asked("location.hash")
-    assert line.startswith(f"{cell}-cite-")
-    assert page.asked(f"document.querySelector('{line} mark').checkVisibility()")
+    assert page.asked(LINES_LED_TO).strip() == "11      def dispatch_all(self, request):"
+
+
+def test_each_cited_line_stands_once_on_a_page(made: dict[str, MadeRun]) -> None:
+    files = re.findall(r'<pre class="source".*?</pre>', text_of(made["three"]), re.DOTALL)
+    numbers = [re.findall(r"^ *(?:<i.*?</i>)* *(\d+)  ", it, re.M | re.DOTALL) for it in files]
+    assert len(numbers) == 8 and all(len(it) > 20 for it in numbers)
+    assert all(len(it) == len(set(it)) for it in numbers)
 
 
 @needs_chromium
@@ -451,8 +472,7 @@ def test_tab_alone_reaches_all_that_can_be_clicked_on_and_enter_opens_lines(
         if page.asked("document.activeElement.matches('a.cite')"):
             break
     page.press("Enter")
-    assert cell and "-cite-" in page.asked("location.hash")
-    assert page.asked("document.querySelector(':target pre').checkVisibility()")
+    assert cell and "def dispatch_all" in page.asked(LINES_LED_TO)
 
 
 @needs_chromium
@@ -485,7 +505,10 @@ def test_what_a_judge_quoted_is_marked_in_the_answer_and_leads_to_its_fact(
     page.click(f"{cell} .answer a.ref")
     fact = page.asked("document.querySelector(':target').innerText")
     assert page.asked("location.hash").startswith(f"{cell}-fact-")
-    assert quoted[:20] in fact and fact.startswith(("stated", "partial", "contradicted"))
+    assert fact.startswith(("stated", "partial", "contradicted"))
+    page.click(":target a")
+    passage = page.asked("document.querySelector(':target').parentElement.innerText")
+    assert page.asked("location.hash").startswith(f"{cell}-quote-") and quoted[:20] in passage
 
 
 @needs_chromium
@@ -496,7 +519,8 @@ def test_the_first_differing_call_is_marked_and_the_same_ones_can_be_hidden(
     page.asked("document.querySelectorAll('details').forEach(it => { it.open = true; })")
     is_of_calls = "it => it.rows[0].cells[0].textContent === 'step'"
     tables = f"[...document.querySelectorAll('.beside table')].filter({is_of_calls})"
-    assert page.asked(f"{tables}.every(it => it.querySelectorAll('tr.first').length === 1)")
+    # Of each of two servers.
+    assert page.asked(f"{tables}.every(it => it.querySelectorAll('td.first').length === 2)")
     same = f"{tables}[0].querySelector('tr.same').checkVisibility()"
     assert page.asked(same)
     page.asked(f"{tables}[0].closest('.beside').querySelector('.only').click()")

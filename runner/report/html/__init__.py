@@ -33,7 +33,7 @@ NO_DATA = PageData()
 REPORT_ASSETS = ("report.css", "report.js")
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
-SECTIONS_BYTES = 0.9 * PAGE_BYTES
+SECTIONS_BYTES = 0.96 * PAGE_BYTES
 """The rest is for tables and plots."""
 
 

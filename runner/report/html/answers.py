@@ -22,7 +22,7 @@ from runner.report.page_data import CellEvidence
 ANSWER_SHOWN = 24_000
 """Characters of a step's answer."""
 QUOTE_SHOWN = 120
-"""Beside its fact: the whole of it is marked in the answer."""
+"""Beside its fact, where it is not marked in the answer."""
 SHORTEST_QUOTE = 12
 """A shorter one stands in too many places to be marked in one."""
 MOST_QUOTES = 3_000
@@ -44,6 +44,10 @@ def fact_anchor(cell_id: str, number: int) -> str:
     return f"{cell_anchor(cell_id)}-fact-{number + 1}"
 
 
+def quote_anchor(cell_id: str, number: int) -> str:
+    return f"{cell_anchor(cell_id)}-quote-{number + 1}"
+
+
 def verdict_of(citation: Citation) -> str:
     """Its class and its word: grounded, weak, unresolved or hallucinated."""
     return "weak" if citation.weak and citation.status == "grounded" else citation.status
@@ -56,13 +60,15 @@ class MarkedAnswer:
     """
 
     def __init__(self, cell: CellEvidence) -> None:
-        self._cell = cell
+        self.cell = cell
         self._facts = facts_of(cell)[:MOST_QUOTES]
         self._targets = dict(self._citations())
         # The longest first: `app.py:12` is the beginning of `app.py:123`.
         written = sorted(self._targets, key=len, reverse=True)
         self._any = re.compile("|".join(map(re.escape, written)) or r"(?!)")
         self._open: list[int] = []
+        self.quoted: set[int] = set()
+        """Facts whose quote is marked in what is shown."""
 
     def with_quotes(self, steps: Collection[str], text: str) -> str:
         """With a private character where a quote begins and ends: `lines_of` leaves none in a text,
@@ -100,13 +106,14 @@ class MarkedAnswer:
             return Markup("")
         if number in self._open:
             self._open.remove(number)
-        fact = self._facts[number]
+        fact, cell_id = self._facts[number], self.cell.cell.id
+        self.quoted.add(number)
         return element(
             "a",
             f"{fact.verdict} {number + 1}",
-            href=f"#{fact_anchor(self._cell.cell.id, number)}",
+            href=f"#{fact_anchor(cell_id, number)}",
+            id=quote_anchor(cell_id, number),
             class_=f"ref {fact.verdict}",
-            title=clean(fact.says),
         )
 
     def _cited(self, text: str) -> Markup:
@@ -120,14 +127,14 @@ class MarkedAnswer:
         return joined(*parts, text[at:])
 
     def _citations(self) -> Iterator[tuple[str, _Target]]:
-        for number, cited in enumerate(self._cell.cited):
+        for number, cited in enumerate(self.cell.cited):
             written = lines_of(cited.citation.written, 500)
             if written.strip():
                 verdict = verdict_of(cited.citation)
                 # The list under the answer says why of each; a title here says it of the doubtful.
                 title = None if verdict == "grounded" else f"{verdict}: {cited.citation.reason}"
-                own = f"#{citation_anchor(self._cell.cell.id, number)}"
-                href = _lines_link(self._cell, number) or own
+                own = f"#{citation_anchor(self.cell.cell.id, number)}"
+                href = _lines_link(self.cell, number) or own
                 yield written, (href, f"cite {verdict}", title and clean(title, 300))
 
 
@@ -136,10 +143,9 @@ def facts_of(cell: CellEvidence) -> tuple[FactVerdict, ...]:
     return card.fairness.verdict.facts if card and card.fairness.verdict else ()
 
 
-def answers(cell: CellEvidence) -> Iterator[Markup]:
+def answers(marked: MarkedAnswer) -> Iterator[Markup]:
     """What was said in each step. One answer to several, as an import may hold, stands once."""
-    marked = MarkedAnswer(cell)
-    numbered = enumerate(cell.answer, 1)
+    numbered = enumerate(marked.cell.answer, 1)
     for text, of in groupby(numbered, lambda it: it[1].text):
         steps = {number: step.name for number, step in of}
         said = marked.with_quotes(steps.values(), lines_of(text, ANSWER_SHOWN))
@@ -183,25 +189,17 @@ def _lines_link(cell: CellEvidence, number: int) -> str | None:
     return f"#{lines_anchor(cell.repository, cited.citation)}" if cited.excerpt else None
 
 
-def facts(cell: CellEvidence) -> Markup | None:
-    """What the rubric asks for, whether it is said, and where."""
-    rows = []
-    for number, fact in enumerate(facts_of(cell)):
-        quote = element("q", clean(fact.quote, QUOTE_SHOWN)) if fact.quote else None
-        why = element("span", clean(fact.reason, 300), class_="why") if fact.reason else None
-        rows.append(
-            element(
-                "li",
-                element("span", fact.verdict, class_=f"verdict {fact.verdict}"),
-                " ",
-                clean(fact.says, 400),
-                " ",
-                element("span", f"{fact.credit:+.2f}", class_="credit"),
-                *(joined(" ", part) for part in (quote, why) if part),
-                id=fact_anchor(cell.cell.id, number),
-            )
-        )
-    return element("ul", *rows, class_="facts-of") if rows else None
+def fact_said(cell: CellEvidence, number: int, *, quoted: bool) -> Markup:
+    """The verdict on one fact, which leads to what of the answer it was read from."""
+    fact = facts_of(cell)[number]
+    href = f"#{quote_anchor(cell.cell.id, number)}" if quoted else None
+    verdict = element("a", fact.verdict, href=href) if href else fact.verdict
+    words: list[object] = [verdict, f" {fact.credit:+.2f}"]
+    if fact.quote and not quoted:
+        words.append(element("q", clean(fact.quote, QUOTE_SHOWN)))
+    if fact.reason:
+        words.append(element("small", clean(fact.reason, 300)))
+    return element("td", *words, id=fact_anchor(cell.cell.id, number), class_=fact.verdict)
 
 
 def sizes(cell: CellEvidence, kinds: Sequence[str] = ("grounded", "weak")) -> str:

@@ -17,6 +17,8 @@ from runner.report.page_data import (
     PHASES,
     ArmSpread,
     BlockEvidence,
+    CallMade,
+    CellEvidence,
     PageData,
     SpentSpread,
     TimeSpan,
@@ -26,8 +28,8 @@ from runner.report.records import ArmReport, Delta, Report
 
 LANE = 46
 """Pixels from one row to the next: a line of words, and what is drawn under it."""
-NARROWEST = 0.4
-"""Of a width of 100, what a span of a timeline has at least: a click has to find it."""
+NARROWEST = 4
+"""Of a width of 1000, what a span of a timeline has at least: a click has to find it."""
 ROW = 24
 """Of a scenario under a server."""
 HEAD = 18
@@ -312,38 +314,65 @@ def timeline(block: BlockEvidence, marks: Sequence[str]) -> Markup | None:
     rows = []
     for row, cell in enumerate(told):
         y = row * 38
-        spans = [
-            _span(cell.cell.id, span, y + 16, most, _failed(cell.calls, span))
-            for span in cell.spans
-        ]
         seconds = f"{cell.seconds:,.1f} s, {len(cell.calls)} calls"
         rows.append(_text(0, y + 11, short(cell.label, 40), class_="name"))
         rows.append(_text(100, y + 11, seconds, text_anchor="end", class_="value"))
-        rows += spans
+        rows.append(_lane(cell, y + 16, most))
+        rows += _crosses(cell, y + 29, most)
     height = len(told) * 38 + 4
     name = f"Seconds of each arm, up to {amount(most)}: calls, model and waits"
     return svg(height, name, marks, *rows)
 
 
-def _failed(calls: Sequence[object], span: TimeSpan) -> bool:
-    result = getattr(calls[span.call], "result", None) if span.call is not None else None
-    return bool(result is not None and result.is_error)
+def _lane(cell: CellEvidence, y: float, most: float) -> Markup:
+    """In thousandths of the width: a share of it in each span was a tenth of a page."""
+    waits = [_waits(cell.spans, kind, most) for kind in ("model", "back-off")]
+    calls = [_call(cell, span, most) for span in cell.spans if span.call is not None]
+    box = {"viewBox": "0 0 1000 16", "preserveAspectRatio": "none"}
+    return element("svg", *waits, *calls, y=f"{y:g}", height=16, **box)
 
 
-def _span(cell_id: str, span: TimeSpan, y: float, most: float, failed: bool) -> Markup:
-    x, width = span.start_sec / most * 100, max(NARROWEST, span.wall_sec / most * 100)
-    kind = f"span {span.kind.replace('-', '')}{' failed' if failed else ''}"
-    ended = ", an error" if failed else ""
-    told = f"{span.kind}, {span.wall_sec:.2f} s from {span.start_sec:.1f} s{ended}"
-    drawn = joined(
-        element("title", told),
-        _rect(min(x, 100 - width), y, width, 16, kind),
-        _text(min(x, 99), y + 13, "×", class_="cross") if failed else None,
+def _waits(spans: Sequence[TimeSpan], kind: str, most: float) -> Markup | None:
+    """All of one kind as one path."""
+    own = [span for span in spans if span.kind == kind and span.call is None]
+    if not own:
+        return None
+    places = [_across(span, most) for span in own]
+    path = "".join(f"M{x:g} 0h{width:g}v16h-{width:g}z" for x, width in places)
+    told = f"{kind}: {sum(span.wall_sec for span in own):,.1f} s in all"
+    return element("path", element("title", told), d=path, class_=f"span {kind.replace('-', '')}")
+
+
+def _across(span: TimeSpan, most: float) -> tuple[float, float]:
+    width = max(NARROWEST, round(span.wall_sec / most * 1000, 1))
+    return min(round(span.start_sec / most * 1000, 1), 1000 - width), width
+
+
+def _call(cell: CellEvidence, span: TimeSpan, most: float) -> Markup:
+    number = span.call or 0
+    failed = _failed(cell.calls[number])
+    told = f"call {number + 1}: {span.kind}, {span.wall_sec:.2f} s from {span.start_sec:.1f} s"
+    x, width = _across(span, most)
+    drawn = element(
+        "rect",
+        x=f"{x:g}",
+        width=f"{width:g}",
+        height=16,
+        class_=f"span {span.kind}{' failed' if failed else ''}",
     )
-    if span.call is None:
-        return element("g", drawn)
-    link = f"#{call_anchor(cell_id, span.call)}"
-    return element("a", drawn, href=link, aria_label=f"call {span.call + 1}: {told}")
+    title = element("title", f"{told}{', an error' if failed else ''}")
+    return element("a", title, drawn, href=f"#{call_anchor(cell.cell.id, number)}")
+
+
+def _crosses(cell: CellEvidence, y: float, most: float) -> Iterator[Markup]:
+    """Beside the lane, whose letters would be as wide as the page."""
+    for span in cell.spans:
+        if span.call is not None and _failed(cell.calls[span.call]):
+            yield _text(min(span.start_sec / most * 100, 99), y, "×", class_="cross")
+
+
+def _failed(call: CallMade) -> bool:
+    return call.result is not None and call.result.is_error
 
 
 def cell_anchor(cell_id: str) -> str:
