@@ -22,7 +22,7 @@ from runner.report.grid import Bar, Table, clean
 from runner.report.html.block_section import block_anchor, block_link, block_section, block_title
 from runner.report.html.cited_files import CitedFiles
 from runner.report.html.drawings import budget, cell_anchor, forest, pareto
-from runner.report.html.elements import joined
+from runner.report.html.elements import element, joined
 from runner.report.page_data import PHASES, BlockEvidence, PageData
 from runner.report.plot import Plot
 from runner.report.records import Report
@@ -164,12 +164,31 @@ def _environment() -> Environment:
     environment.globals["slug"] = slug
     environment.filters["clean"] = clean
     environment.filters["percent"] = percent
+    environment.filters["with_figures"] = with_figures
     return environment
 
 
 def slug(text: str) -> str:
     """A heading's anchor: `Cells: planned, measured` -> `cells-planned-measured`."""
     return "-".join(re.findall(r"[a-z0-9]+", text.lower())) or "section"
+
+
+_FIGURE = re.compile(
+    r"""
+    ( \d+\.\d+ [ ]×                          # 1.4 ×
+    | [+-]? \d+\.\d+ (?: [ ]\[ [^\]]+ \] )?  # 0.06 [0.01, 0.11]
+    )
+    """,
+    re.VERBOSE,
+)
+
+
+def with_figures(text: str) -> Markup:
+    """A sentence whose figures stand out, each on one line with its interval."""
+    parts = _FIGURE.split(text)
+    return joined(
+        *(element("b", part) if at % 2 else part for at, part in enumerate(parts)),
+    )
 
 
 def percent(value: float) -> str:

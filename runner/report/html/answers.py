@@ -15,7 +15,7 @@ from runner.records import Citation, FactVerdict
 from runner.report.citation_text import meant
 from runner.report.grid import clean, lines_of, listed
 from runner.report.html.cited_files import lines_anchor
-from runner.report.html.drawings import cell_anchor
+from runner.report.html.drawings import cell_anchor, short_anchor
 from runner.report.html.elements import element, joined
 from runner.report.page_data import CellEvidence
 
@@ -41,16 +41,21 @@ def citation_anchor(cell_id: str, number: int) -> str:
 
 
 def fact_anchor(cell_id: str, number: int) -> str:
-    return f"{cell_anchor(cell_id)}-fact-{number + 1}"
+    return f"{short_anchor(cell_id)}-f{number + 1}"
 
 
 def quote_anchor(cell_id: str, number: int) -> str:
-    return f"{cell_anchor(cell_id)}-quote-{number + 1}"
+    return f"{short_anchor(cell_id)}-q{number + 1}"
 
 
 def verdict_of(citation: Citation) -> str:
     """Its class and its word: grounded, weak, unresolved or hallucinated."""
     return "weak" if citation.weak and citation.status == "grounded" else citation.status
+
+
+def _class_of(verdict: str) -> str:
+    """Most are grounded, and say nothing more."""
+    return "cite" if verdict == "grounded" else f"cite {verdict}"
 
 
 class MarkedAnswer:
@@ -135,7 +140,7 @@ class MarkedAnswer:
                 title = None if verdict == "grounded" else f"{verdict}: {cited.citation.reason}"
                 own = f"#{citation_anchor(self.cell.cell.id, number)}"
                 href = _lines_link(self.cell, number) or own
-                yield written, (href, f"cite {verdict}", title and clean(title, 300))
+                yield written, (href, _class_of(verdict), title and clean(title, 300))
 
 
 def facts_of(cell: CellEvidence) -> tuple[FactVerdict, ...]:
@@ -177,7 +182,7 @@ def _citation(cell: CellEvidence, number: int) -> Markup:
     citation, verdict = cell.cited[number].citation, verdict_of(cell.cited[number].citation)
     href = _lines_link(cell, number)
     written = clean(citation.written, 200)
-    shown = element("a" if href else "span", written, href=href, class_=f"cite {verdict}")
+    shown = element("a" if href else "span", written, href=href, class_=_class_of(verdict))
     doubt = "; what is said of it is not there" if verdict == "weak" else ""
     why = f"{clean(meant(citation), 300)} {verdict}: {clean(citation.reason, 300)}{doubt}"
     return element("li", shown, " ", why.strip(), id=citation_anchor(cell.cell.id, number))
@@ -190,16 +195,16 @@ def _lines_link(cell: CellEvidence, number: int) -> str | None:
 
 
 def fact_said(cell: CellEvidence, number: int, *, quoted: bool) -> Markup:
-    """The verdict on one fact, which leads to what of the answer it was read from."""
-    fact = facts_of(cell)[number]
-    href = f"#{quote_anchor(cell.cell.id, number)}" if quoted else None
-    verdict = element("a", fact.verdict, href=href) if href else fact.verdict
-    words: list[object] = [verdict, f" {fact.credit:+.2f}"]
-    if fact.quote and not quoted:
-        words.append(element("q", clean(fact.quote, QUOTE_SHOWN)))
-    if fact.reason:
-        words.append(element("small", clean(fact.reason, 300)))
-    return element("td", *words, id=fact_anchor(cell.cell.id, number), class_=fact.verdict)
+    """The verdict on one fact, which leads to what of the answer it was read from, and back."""
+    fact, cell_id = facts_of(cell)[number], cell.cell.id
+    href, own = quote_anchor(cell_id, number), fact_anchor(cell_id, number)
+    words: list[object] = [
+        element("a", fact.verdict, href=f"#{href}") if quoted else fact.verdict,
+        f" {fact.credit:+.2f}" if fact.credit not in (0, 1) else None,
+        element("q", clean(fact.quote, QUOTE_SHOWN)) if fact.quote and not quoted else None,
+        element("small", clean(fact.reason, 300)) if fact.reason else None,
+    ]
+    return element("td", *words, id=own if quoted else None, class_=fact.verdict)
 
 
 def sizes(cell: CellEvidence, kinds: Sequence[str] = ("grounded", "weak")) -> str:

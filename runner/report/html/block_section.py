@@ -23,8 +23,8 @@ from runner.report.view import SHELL, unique
 
 ARGUMENTS_SHOWN = 800
 SUMMARY_SHOWN = 120
-RESULT_SHOWN = 300
-SIDE_SHOWN = 70
+RESULT_SHOWN = 240
+SIDE_SHOWN = 50
 """Of a call's arguments, beside another arm's."""
 CALLS_SHOWN = 120
 """Of a cell; more are counted."""
@@ -153,7 +153,8 @@ def _of_cell(cell: CellEvidence, said: Sequence[Markup], facts: str) -> Iterator
 
 def _call(call: CallMade, anchor: str, number: int) -> Markup:
     asked, result = call.asked, call.result
-    wall = "" if result is None or result.wall_sec is None else f"{result.wall_sec:.2f} s"
+    wall = "" if result is None or result.wall_sec is None else f", {result.wall_sec:.2f} s"
+    size = "" if result is None else f", {result.size_chars:,} characters"
     failed = result is not None and result.is_error
     summary = element(
         "summary",
@@ -162,18 +163,11 @@ def _call(call: CallMade, anchor: str, number: int) -> Markup:
         " ",
         element("span", clean(arguments_of(call), SUMMARY_SHOWN), class_="why"),
         " ",
-        element("span", f"{asked.origin} {wall}", class_="credit"),
-        element("span", " error", class_="verdict hallucinated") if failed else None,
+        element("span", f"{asked.origin}{wall}{size}", class_="why"),
+        element("span", " error", class_="verdict failure") if failed else None,
     )
     shown = "The cell ended first." if result is None else lines_of(result.text, RESULT_SHOWN)
-    size = "" if result is None else f"Result, {result.size_chars:,} characters in all"
-    inside = element(
-        "div",
-        _arguments(call),
-        element("p", size, class_="kicker"),
-        element("pre", shown),
-        id=anchor,
-    )
+    inside = element("div", _arguments(call), element("pre", shown), id=anchor)
     return element("details", summary, inside, class_="call")
 
 

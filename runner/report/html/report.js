@@ -51,7 +51,7 @@ for (const table of document.querySelectorAll(".scroll > table")) {
   made.setAttribute("aria-label", `${title} as CSV`);
   table.parentElement.after(made);
 }
-const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "vector-effect", "font-size", "font-family", "font-weight", "text-anchor"];
+const DRAWN = ["display", "transform", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "vector-effect", "font-size", "font-family", "font-weight", "text-anchor"];
 for (const figure of document.querySelectorAll("figure.figure")) {
   const drawing = figure.querySelector("svg");
   const title = drawing.getAttribute("aria-label");
