@@ -46,7 +46,8 @@ def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) ->
     """
     written = set()
     for name, content in forms(report, data):
-        write_whole(folder / name, content)
+        # Of thousands of pages each would wait for the disk: a fifth of such a report.
+        write_whole(folder / name, content, lasting=name in FORMATS)
         written.add(name)
     # A page of an earlier report would pass for one of this.
     for stale in (folder / PAGES).glob("*.html"):

@@ -246,8 +246,11 @@ def fact_by_fact(block: BlockEvidence, marked: Sequence[MarkedAnswer]) -> Iterat
     asked = unique(key for found in by_arm for key in found)
     if not asked:
         return
-    rows = []
+    rows, step = [], None
     for key in asked:
+        if key[0] != step:
+            step = key[0]
+            rows.append(element("tr", element("th", clean(step, 80), colspan=1 + len(marked))))
         numbers = [found.get(key) for found in by_arm]
         sides = [_fact_of(*one) for one in zip(marked, numbers, strict=True)]
         verdicts = {_verdict_of(*one) for one in zip(marked, numbers, strict=True)}
