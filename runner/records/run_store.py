@@ -119,16 +119,15 @@ class AttemptFolder:
     """From 1, cut attempts counted."""
 
 
-def write_whole(path: Path, text: str, *, lasting: bool = True) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write by temporary file, fsync and rename: a reader sees the old file or the new one.
 
-    One that is not `lasting` may be empty after a power cut: it has to be easy to make again.
     Raises FairtrialError if the disk does not take it.
     """
-    write_bytes(path, text.encode("utf-8"), lasting=lasting)
+    write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path: Path, data: bytes, *, lasting: bool = True) -> None:
+def write_bytes(path: Path, data: bytes) -> None:
     """As `write_whole`."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -136,9 +135,8 @@ def write_bytes(path: Path, data: bytes, *, lasting: bool = True) -> None:
         with part.open("wb") as file:
             file.write(data)
             file.flush()
-            if lasting:
-                # Else a power cut after the rename leaves an empty file under the final name.
-                os.fsync(file.fileno())
+            # Without it, a power cut after the rename leaves an empty file under the final name.
+            os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
         with suppress(OSError):

@@ -96,7 +96,7 @@ def forest(report: Report, data: PageData) -> Markup | None:
     if not servers:
         return None
     span = _reach(servers, data)
-    rows: list[_Row] = []
+    rows: list[_ForestRow] = []
     y = float(HEAD)
     for arm in servers:
         rows.append(_server_row(arm, y, span))
@@ -118,7 +118,7 @@ def forest(report: Report, data: PageData) -> Markup | None:
     return svg(y + 20, name, report.marks, *layers, kind="forest")
 
 
-class _Row(NamedTuple):
+class _ForestRow(NamedTuple):
     """On a wide page its words stand left and right of what is drawn; on a narrow one above it."""
 
     words: Markup
@@ -128,7 +128,7 @@ class _Row(NamedTuple):
 
 def _scenario_rows(
     arm: ArmReport, report: Report, data: PageData
-) -> Iterator[Callable[[float, float], _Row]]:
+) -> Iterator[Callable[[float, float], _ForestRow]]:
     """Of a server with several; each is drawn at a height, on an axis."""
     known = [it for it in report.scenarios if (arm.label, it) in data.scenarios]
     if len(known) < 2:
@@ -138,7 +138,7 @@ def _scenario_rows(
         yield partial(_scenario_row, scenario, seen, banded=place % 2 == 0)
     if len(known) > MOST_SCENARIOS:
         more = f"{len(known) - MOST_SCENARIOS} more are in the tables"
-        yield lambda y, _: _Row(_text(0.4, y + 17, more, class_="small"))
+        yield lambda y, _: _ForestRow(_text(0.4, y + 17, more, class_="small"))
 
 
 def _reach(servers: Sequence[ArmReport], data: PageData) -> float:
@@ -167,7 +167,7 @@ def _axis(span: float, y: float) -> Iterator[Markup]:
         yield _text(x, y + 15, told, text_anchor="middle", class_="tick")
 
 
-def _server_row(arm: ArmReport, y: float, span: float) -> _Row:
+def _server_row(arm: ArmReport, y: float, span: float) -> _ForestRow:
     delta, at = arm.delta, y + 20
     value = delta.value or 0.0
     drawn: list[Markup] = []
@@ -185,7 +185,7 @@ def _server_row(arm: ArmReport, y: float, span: float) -> _Row:
         _text(100, y + 24, says, text_anchor="end", class_="value"),
     )
     title = element("title", f"{clean(arm.label)}: {says}")
-    return _Row(words, element("g", title, *drawn, class_="of-server"))
+    return _ForestRow(words, element("g", title, *drawn, class_="of-server"))
 
 
 def short(text: str, most: int) -> str:
@@ -203,7 +203,7 @@ def _told(delta: Delta) -> str:
 
 def _scenario_row(
     scenario: str, seen: Sequence[float], y: float, span: float, *, banded: bool
-) -> _Row:
+) -> _ForestRow:
     mean, at = sum(seen) / len(seen), y + ROW / 2
     low, high = _place(min(seen), span), _place(max(seen), span)
     trials = f" ({score(min(seen))} to {score(max(seen))}, {len(seen)} trials)"
@@ -221,7 +221,7 @@ def _scenario_row(
         _line(low, at, high, at, "range") if len(seen) > 1 else None,
         element("circle", cx=_at(_place(mean, span)), cy=f"{at:g}", r=3.5, class_="dot"),
     )
-    return _Row(words, drawn, _rect(0, y, 100, ROW, "band-row") if banded else None)
+    return _ForestRow(words, drawn, _rect(0, y, 100, ROW, "band-row") if banded else None)
 
 
 # --- quality against what it costs ----------------------------------------------------------
