@@ -27,7 +27,8 @@ import yaml
 from runner.catalog.catalog import load_catalog
 from runner.cli.main import main
 from runner.sandbox.base_image import read_pins
-from runner.servers.volume import volume_name
+from runner.servers.environment import PLACES
+from runner.servers.volume import FOR_TESTS, volume_name
 from tests.helpers import PATIENCE_SEC
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -298,6 +299,12 @@ class Checkout:
         recipe = read_pins(self.root).recipe
         servers = load_catalog(self.root).servers.values()
         return {volume_name(server, recipe) for server in servers}
+
+    def environments(self) -> set[str]:
+        """Names of the volumes that its scenarios' environments have, if they have been run."""
+        recipe = read_pins(self.root).recipe
+        packages = [it.packages for it in load_catalog(self.root).scenarios.values()]
+        return {volume_name(it, recipe, PLACES, FOR_TESTS) for it in packages if it}
 
 
 def _result(path: Path) -> Any:

@@ -29,10 +29,12 @@ gc.set_threshold(100_000, 20, 20)
 LONGEST = (
     *(
         "versions/test_planted",
+        "versions/test_with_model",
         "real_agents/test_codex",
         "real_agents/test_opencode",
         "real_agents/test_servers_of_users",
     ),
+    "versions/test_workflows",
     *("test_pages", "trying/test_try", "test_cli", "trying/test_searching", "models/test_cells"),
     *("test_wheel", "trying/test_over_http", "benchmarks/agentbench/test_run", "test_codes"),
     *("trying/test_try_images", "sandbox/test_blame", "sandbox/test_sidecar", "test_attest"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import docker
@@ -18,8 +19,6 @@ from runner.records.run_store import RunStore
 from runner.runs.prepare import workspace
 from runner.sandbox.cell_layout import AGENT_USER, SERVER_USER
 from runner.sandbox.container import ContainerSpec, open_container
-from runner.servers.environment import PLACES
-from runner.servers.volume import FOR_TESTS, volume_name
 from runner.support.errors import CatalogError
 from tests.checkout import ROOT, SESSION, Checkout, make
 from tests.helpers import PATIENCE_SEC
@@ -62,11 +61,9 @@ def checkout(
     say(made)
     made.write(LOCK, PACKAGE)
     yield made
-    opened = opened_at(made)
-    packages = opened.scenario("small").packages
-    assert packages is not None
-    name = volume_name(packages, opened.base.recipe, PLACES, FOR_TESTS)
-    engine.api.remove_volume(name, force=True)
+    for name in made.environments():
+        with suppress(docker.errors.NotFound):
+            engine.api.remove_volume(name, force=True)
     made.remove_images(engine)
 
 

@@ -121,9 +121,34 @@ def test_a_pair_that_could_be_made_in_two_places_is_refused() -> None:
     assert f"stands {GOOD[0].count('e')} times" in problem
 
 
+def labelled(*facts: str) -> ContrastPair:
+    word = next(word for word in GOOD[0].split() if GOOD[0].count(word) == 1)
+    return contrast_pair(word, " ".join(facts) or "else").model_copy(update={"facts": facts})
+
+
+def test_a_pair_names_facts_of_its_own_step() -> None:
+    own, other = (step.facts[0].says for step in RUBRIC.steps)
+    assert problems(Loaded(contrast_pairs=(labelled(own), labelled()))) == []
+    assert problems(Loaded(contrast_pairs=(labelled(own, other),))) == [
+        f"shop-queue/turned.yaml pairs[0].facts: trace has no fact {other!r} in rubric.yaml"
+    ]
+
+
+def test_a_pair_that_nobody_labelled_is_refused_beside_one_that_somebody_did() -> None:
+    word = next(word for word in GOOD[0].split() if GOOD[0].count(word) == 1)
+    [problem] = problems(Loaded(contrast_pairs=(labelled(), contrast_pair(word, "other"))))
+    assert problem.startswith("shop-queue/turned.yaml pairs[1].facts: say for all pairs")
+
+
+def test_pairs_that_no_fact_asks_for_are_not_counted_for_the_gate() -> None:
+    assert problems(Loaded(suite="held-out", contrast_pairs=(labelled(),))) == [
+        "shop-queue/turned.yaml: has 0 pairs that a fact asks for; the gate asks for at least 40"
+    ]
+
+
 def test_a_held_out_scenario_with_few_pairs_is_no_examination() -> None:
     assert problems(Loaded(suite="held-out")) == [
-        "shop-queue/turned.yaml: has 0 pairs; the gate asks for at least 40"
+        "shop-queue/turned.yaml: has 0 pairs that a fact asks for; the gate asks for at least 40"
     ]
 
 

@@ -10,7 +10,8 @@ from runner.cli.options import RunRequest, taken
 from runner.cli.verbs import run as run_verb
 
 OFFLINE = "offline"
-_CHECKS = frozenset(("exact", "model", "session"))
+_BY_PROGRAM = frozenset(("exact", "session"))
+_CHECKS = _BY_PROGRAM | {"model"}
 """That need answers, a session's calls among them."""
 
 
@@ -21,9 +22,11 @@ def answered(
     from runner.authoring.versions import comparing, examining
     from runner.report.version_pairs import with_earlier
 
-    if settings.only and not _CHECKS & {*settings.only}:
+    wanted = {*(settings.only or _CHECKS)}
+    program = (OFFLINE,) if _BY_PROGRAM & wanted else ()
+    models = tuple(dict.fromkeys((*program, *(request.models if "model" in wanted else ()))))
+    if not models:
         return None
-    models = tuple(dict.fromkeys((OFFLINE, *request.models)))
     asking = _asking(request, pair, models)
     output.tell(f"asking {len(pair.scenarios)} questions with both, by {', '.join(models)}")
     store, earlier = asking.measured()
@@ -80,7 +83,9 @@ class _VersionQuestions:
         caps = running.spending(words, models)
         checkout, store = self.pair.checkout, RunStore(self.pair.runs / words.name)
         prepared = prepare.prepare(checkout, self.pair.scenarios, self.arms)
-        prepared = replace(prepared, models=settings, spending=caps)
+        shown = self.pair.shown_name
+        arms = {name: arm.called(shown) for name, arm in prepared.arms.items()}
+        prepared = replace(prepared, models=settings, spending=caps, arms=arms)
         earlier = self._earlier(prepared, models, words.name)
         if earlier is not None:
             own = {self.pair.arms[1]: prepared.arms[self.pair.arms[1]]}

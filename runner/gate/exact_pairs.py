@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from runner.gate.adversarial_answers import ScenarioWithRubric
+from runner.gate.pairs import is_won
 from runner.gate.perturbations import shuffled
 from runner.grounding.pointing import TOLERANCE
 from runner.grounding.verify import ground, step_citations
@@ -272,16 +273,9 @@ def ask_pairs(
         asked[worse.kind] += 1
         ahead = best - quality(worse.text)
         # What is not right to begin with can lose to anything.
-        won = best >= ALL - ROUNDING and (
-            ahead > ROUNDING or (worse.no_gain and ahead >= -ROUNDING)
-        )
-        if not won:
+        if best < ALL - ROUNDING or not is_won(ahead, no_gain=worse.no_gain):
             lost.append((worse.kind, worse.text))
     return PairsOfQuestion(asked=asked, lost=tuple(lost))
-
-
-def _is_won(ahead: float, *, no_gain: bool) -> bool:
-    return ahead >= -ROUNDING if no_gain else ahead > ROUNDING
 
 
 def _material(loaded: ScenarioWithRubric, files: Files, others: Sequence[ExactKey]) -> KeyMaterial:

@@ -120,9 +120,13 @@ class Paper:
         make = short_pairs if self.short else pairs_of
         return make(self.anchors, self.scenarios)
 
+    @property
+    def asked_pairs(self) -> Iterator[Pair]:
+        return (pair for pair in self.pairs if pair.asked)
+
     def questions(self) -> Iterator[StepQuestion]:
-        """Both sides of each pair, and every anchor that is no junk with its words shuffled."""
-        for pair in self.pairs:
+        """Both sides of each asked pair, and every anchor that is no junk with words shuffled."""
+        for pair in self.asked_pairs:
             yield pair.better
             yield pair.other
         for anchor in self.anchors:
@@ -206,7 +210,7 @@ class _JudgeExaminer:
         else:
             known, readings = dict(accepted.qualities), dict(accepted.readings)
         figures = qualities.ask(self.judge, paper.questions(), known, self.log, readings=readings)
-        figures |= qualities.compare_pairs(self.judge, paper.pairs, known, self.log)
+        figures |= qualities.compare_pairs(self.judge, paper.asked_pairs, known, self.log)
         if asking == "again":
             qualities.refuse_others(self.judge, figures, accepted.qualities)
         return _KeptAnswers(qualities=figures, readings=readings or {})

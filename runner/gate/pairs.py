@@ -20,7 +20,9 @@ from runner.grounding.pointing import points_at
 from runner.grounding.unlisted import UnlistedFiles
 from runner.protocols import LineSource
 from runner.records import AnswerStep, ContrastPair, MustCite, Rubric, RubricStep, digest_of
+from runner.scoring.judge_repeatability import SMALLEST_DELTA
 from runner.scoring.judges.inputs import verdict_inputs
+from runner.scoring.rank_agreement import ROUNDING
 from runner.scoring.steps import answer_steps, must_find
 from runner.support.errors import CatalogError, Problem
 
@@ -73,6 +75,10 @@ class Pair:
     other: StepQuestion
     no_gain: bool = False
     """The other need not be worse; it must not be better."""
+    ruined: bool = False
+    """All of the other is made worse, and not one fact or place of some twenty."""
+    asked: bool = True
+    """Not of a contrast pair that turns what no fact of the rubric asks for."""
 
     @cached_property
     def key(self) -> str:
@@ -83,6 +89,19 @@ class Pair:
     def lot(self) -> str:
         """Decides whether it is drawn. Of its name alone: a rubric's edit draws no other pairs."""
         return digest_of([perturbations.SEED, self.kind, self.name])
+
+
+def counts(change: float) -> bool:
+    """Two readings of one text may differ by less."""
+    return change >= SMALLEST_DELTA - ROUNDING
+
+
+def is_won(lead: float, *, no_gain: bool, ruined: bool = False) -> bool:
+    """`lead`: how far the better side of a pair is ahead."""
+    if no_gain:
+        return not counts(-lead)
+    # One fact in seven weighs so little that no reader could take that much for it.
+    return counts(lead) if ruined else lead > ROUNDING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +334,7 @@ def _changed(kind: str, change: Perturbation, originals: Iterable[_Original]) ->
                 better=original.question,
                 other=original.question.with_text(text),
                 no_gain=kind == PADDED,
+                ruined=kind == SHUFFLED,
             )
 
 
@@ -361,4 +381,5 @@ def _contrast_pair(scenario: str, pair: ContrastPair, better: StepQuestion) -> P
         name=f"{scenario}/reference, {pair.step}: {pair.wrong}",
         better=better,
         other=better.with_text(better.answer.text.replace(pair.right, pair.wrong)),
+        asked=pair.is_asked,
     )

@@ -22,8 +22,8 @@ from runner.gate.requirements import (
     MIN_WON,
     by_quality,
     contrasts_asked,
-    is_won,
     requirement_text,
+    wins,
 )
 from runner.protocols import ByKey, Judge, Log, OpenLineSource
 from runner.records import Examination
@@ -142,7 +142,7 @@ def _costing(judge: Judge) -> Qualifying:
 def _in_order(paper: Paper) -> Iterator[StepQuestion]:
     """Contrast pairs first; each side next to the other, so that a pair is decided at once."""
     made = set(PERTURBATIONS)
-    for pair in sorted(paper.pairs, key=lambda pair: pair.kind in made):
+    for pair in sorted(paper.asked_pairs, key=lambda pair: pair.kind in made):
         yield pair.better
         yield pair.other
     for anchor in paper.anchors:
@@ -179,7 +179,7 @@ class _PairsLeft:
     def require(self, known: Mapping[str, float], asked: set[str]) -> None:
         """`asked`: keys of what has been read, with a verdict or without."""
         read = [pair for pair in self.pairs if {pair.better.key, pair.other.key} <= asked]
-        lost = sum(not is_won(pair, by_quality(pair, known)) for pair in read)
+        lost = sum(not wins(pair, by_quality(pair, known)) for pair in read)
         most = (1 - MIN_WON) * len(self.pairs) + ROUNDING
         if lost > most:
             raise _failed(

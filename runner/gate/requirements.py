@@ -10,12 +10,24 @@ comes close to it. So it is asked as well whether the judge
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from runner.gate.calibration_data import Anchor
-from runner.gate.pairs import CONTRAST, PERTURBATIONS, Pair, cited, is_junk, shuffled_steps
+from runner.gate.pairs import (
+    CONTRAST,
+    PADDED,
+    PERTURBATIONS,
+    SHUFFLED,
+    Pair,
+    cited,
+    counts,
+    is_junk,
+    is_won,
+    shuffled_steps,
+)
 from runner.gate.scenario_checks import MIN_CONTRAST_PAIRS
 from runner.records import (
     Concordance,
@@ -26,10 +38,16 @@ from runner.records import (
     TrivialRater,
 )
 from runner.scoring import statistics
+from runner.scoring.judge_repeatability import SMALLEST_DELTA
 from runner.scoring.rank_agreement import ROUNDING, concordance, correlate, rho_of
 
 MIN_WON = 0.9
 """Of the pairs of each kind."""
+CHANGES = {
+    SHUFFLED: f", worth at least {SMALLEST_DELTA} less",
+    PADDED: f", worth less than {SMALLEST_DELTA} more",
+}
+"""What is asked of kinds in which a small change is none."""
 MIN_PAIRS = 20
 """Of a kind made by code: with fewer, a coin would pass 0.9 now and then."""
 MIN_CONTRAST_PAIRS_OF_A_KIND = 10
@@ -140,15 +158,27 @@ def _of_kinds(
 ) -> Iterator[Requirement]:
     for kind in PERTURBATIONS:
         of_kind = [pair for pair in pairs if pair.kind == kind]
-        yield _won(kind + suffix, of_kind, qualities, least=MIN_PAIRS, lead=lead)
+        name = kind + (suffix or CHANGES.get(kind, ""))
+        yield _won(name, of_kind, qualities, least=MIN_PAIRS, lead=lead)
     for kind, of_kind in contrasts_asked(pairs).items():
         fewest = least if kind == CONTRAST else MIN_CONTRAST_PAIRS_OF_A_KIND
-        yield _won(kind + suffix, of_kind, qualities, least=fewest, lead=lead)
+        won = _won(kind + suffix, of_kind, qualities, least=fewest, lead=lead)
+        yield _with_note(won, _not_asked(pairs, kind))
+
+
+def _not_asked(pairs: Sequence[Pair], kind: str) -> str:
+    left_out = sum(pair.kind.startswith(kind) and not pair.asked for pair in pairs)
+    return f"{left_out} turn what no fact asks for, and are not asked" if left_out else ""
+
+
+def _with_note(asked: Requirement, note: str) -> Requirement:
+    notes = [it for it in (asked.note, note) if it]
+    return asked.model_copy(update={"note": "; ".join(notes)})
 
 
 def contrasts_asked(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """All contrast pairs, and those of each kind that has enough of them to be asked of alone."""
-    by_hand = [pair for pair in pairs if pair.kind.startswith(CONTRAST)]
+    """All contrast pairs that a fact asks for, and each kind's that has enough to stand alone."""
+    by_hand = [pair for pair in pairs if pair.kind.startswith(CONTRAST) and pair.asked]
     asked = {CONTRAST: by_hand}
     for kind in sorted({pair.kind for pair in by_hand}):
         of_kind = [pair for pair in by_hand if pair.kind == kind]
@@ -163,10 +193,10 @@ def _won(
 ) -> Requirement:
     n = len(pairs)
     leads = [lead(pair, qualities) for pair in pairs]
-    won = sum(is_won(pair, ahead) for pair, ahead in zip(pairs, leads, strict=True))
+    won = sum(wins(pair, ahead) for pair, ahead in zip(pairs, leads, strict=True))
     share = won / n if n else None
     unjudged = leads.count(None)
-    notes = []
+    notes = [drift] if (drift := _adding_up(pairs, leads)) else []
     if n < least:
         notes.append(f"too few pairs; {least} are the least")
     if unjudged:
@@ -178,17 +208,29 @@ def _won(
         n=n,
         bound=MIN_WON,
         must="at least",
-        passed=enough and n >= least,
+        passed=enough and n >= least and not drift,
         note="; ".join(notes),
     )
 
 
-def is_won(pair: Pair, lead: float | None) -> bool:
-    if lead is None:
-        return False
-    if pair.no_gain:
-        return lead >= -ROUNDING
-    return lead > ROUNDING
+def wins(pair: Pair, lead: float | None) -> bool:
+    """`lead`: None if the judge came to no verdict."""
+    return lead is not None and is_won(lead, no_gain=pair.no_gain, ruined=pair.ruined)
+
+
+def _adding_up(pairs: Sequence[Pair], leads: Sequence[float | None]) -> str:
+    """Why gains too small to count are no noise, which cancels out; empty if they may be it."""
+    small = []
+    for pair, lead in zip(pairs, leads, strict=True):
+        if pair.no_gain and lead is not None and not counts(abs(lead)):
+            small.append(-lead)
+    if not small:
+        return ""
+    # Two standard errors: the deviation of what lies within ± SMALLEST_DELTA is no larger than it.
+    mean, most = statistics.mean(small), 2 * SMALLEST_DELTA / math.sqrt(len(small))
+    if mean <= most + ROUNDING:
+        return ""
+    return f"small changes add up: {mean:+.3f} on the mean, and chance explains {most:.3f}"
 
 
 Lead = Callable[[Pair, Qualities], float | None]

@@ -213,10 +213,28 @@ def _contrast_pairs(loaded: ScenarioWithRubric) -> Iterator[Problem]:
         seen.add((pair.step, pair.right, pair.wrong))
         if problem:
             yield Problem(where=f"{where} pairs[{index}]", message=problem)
-    count = len(loaded.contrast_pairs)
+    yield from _labels(loaded, where)
+    count = sum(pair.is_asked for pair in loaded.contrast_pairs)
     if loaded.suite == HELD_OUT and count < MIN_CONTRAST_PAIRS:
-        message = f"has {count} pairs; the gate asks for at least {MIN_CONTRAST_PAIRS}"
+        message = (
+            f"has {count} pairs that a fact asks for; the gate asks for at least "
+            f"{MIN_CONTRAST_PAIRS}"
+        )
         yield Problem(where=where, message=message)
+
+
+def _labels(loaded: ScenarioWithRubric, where: str) -> Iterator[Problem]:
+    """Facts of pairs that the pair's step does not have, and pairs that were left unlabelled."""
+    known = {step.name: {fact.says for fact in step.facts} for step in loaded.rubric.steps}
+    labelled = any(pair.facts is not None for pair in loaded.contrast_pairs)
+    for index, pair in enumerate(loaded.contrast_pairs):
+        for says in pair.facts or ():
+            if says not in known.get(pair.step, set()):
+                message = f"{pair.step} has no fact {says!r} in rubric.yaml"
+                yield Problem(where=f"{where} pairs[{index}].facts", message=message)
+        if labelled and pair.facts is None:
+            message = "say for all pairs which facts `right` states, [] for none, or for no pair"
+            yield Problem(where=f"{where} pairs[{index}].facts", message=message)
 
 
 def _step_names(loaded: ScenarioWithRubric) -> list[str]:

@@ -47,7 +47,9 @@ def short_pairs(anchors: Sequence[Anchor], scenarios: Sequence[LoadedScenario]) 
     """`anchors`: those of the short form. Raises CatalogError as `pairs_of` does."""
     every = pairs_of(anchors, scenarios, most=None)
     by_hand = [pair for pair in every if pair.kind.startswith(CONTRAST)]
-    chosen = drawn(by_hand, CONTRAST_PAIRS)
+    # Those that are not asked are named beside the requirement, and cost nothing.
+    chosen = [pair for pair in by_hand if not pair.asked]
+    chosen += drawn((pair for pair in by_hand if pair.asked), CONTRAST_PAIRS)
     # Of each anchor all steps are asked about shuffled in any case: as pairs they cost nothing.
     asked = {
         step.key for anchor in anchors if not is_junk(anchor) for step in shuffled_steps(anchor)

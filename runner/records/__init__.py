@@ -115,6 +115,7 @@ from runner.records.scores import (
 from runner.records.servers import Canary, McpCall, Python, ServerCard, ServerSpec, WarmUp
 from runner.records.sheet_grades import ArmError, GradingSheet, SheetGrades, SheetItem
 from runner.records.transcript import (
+    COMPACTION,
     Answer,
     AnswerStep,
     Effort,
@@ -137,6 +138,7 @@ from runner.records.transcript import (
 __all__ = [
     "ANSWER_FORM",
     "BY_MANIFEST",
+    "COMPACTION",
     "DEFAULT_AGENT",
     "MEASUREMENTS",
     "Adoption",

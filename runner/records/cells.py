@@ -176,6 +176,8 @@ class Fingerprint(Record):
     tools: ToolListing | None
     moved_lines: int | None = unless_none()
     """Added to the line numbers in the server's results; None where they are shown as they came."""
+    tools_searched: Literal[True] | None = unless_none()
+    """The model was offered none of the server's tools: it finds them by the agent's own search."""
 
 
 class TaskFingerprint(Record):

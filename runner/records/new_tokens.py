@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from runner.records.cells import TokenCounts
-from runner.records.transcript import Usage
+from runner.records.transcript import COMPACTION, Usage
 
 
 class TurnTokens(TokenCounts, Protocol):
@@ -32,6 +32,8 @@ class NewTokens:
       new results, and is not taken as given again.
     - A conversation that shrinks counts nothing for it, and goes on from there. Claude's thinking
       of a finished step is dropped with the next prompt, which hides that prompt's tokens at most.
+    - A request for a summary of a conversation (COMPACTION) holds that conversation once more. New
+      is what it was given beyond the longest conversation, and the summary.
     - A turn whose provider counts no input (0) counts what it wrote.
 
     The total is never below what was written, nor below the longest context with what was written
@@ -54,9 +56,13 @@ class NewTokens:
 
     def add(self, turn: TurnTokens, subagent: str | None = None) -> int:
         """The turn's own. `subagent`: whose it is, if not the agent's."""
-        held = self._held.get(subagent, 0)
+        if subagent == COMPACTION:
+            held = max(self._held.values(), default=0)
+        else:
+            held = self._held.get(subagent, 0)
         given = turn.input_tokens + turn.cache_read_tokens or held
         new = max(0, given - held) + turn.output_tokens
-        self._held[subagent] = given + turn.output_tokens - (turn.dropped_tokens or 0)
+        if subagent != COMPACTION:
+            self._held[subagent] = given + turn.output_tokens - (turn.dropped_tokens or 0)
         self.total += new
         return new

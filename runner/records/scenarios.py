@@ -190,6 +190,13 @@ class ContrastPair(Record):
     wrong: Annotated[str, Field(min_length=1)]
     why: Annotated[str, Field(min_length=1)]
     """path:line at the commit, and what holds there."""
+    facts: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
+    """`says` of each of the step's facts that `right` states. Empty if none asks for what is
+    turned: a reader of facts cannot see it, and no judge is asked. None if nobody has looked."""
+
+    @property
+    def is_asked(self) -> bool:
+        return self.facts is None or len(self.facts) > 0
 
     @model_validator(mode="after")
     def _says_something_else(self) -> Self:

@@ -92,6 +92,10 @@ class TokenBreakdown(Record):
     """Shared out by characters, because the provider counts no parts."""
 
 
+COMPACTION = "compaction"
+"""Whose turn it is that sums a conversation up, for its agent to go on from."""
+
+
 class Usage(Record):
     type: Literal["usage"] = "usage"
     step: Count
@@ -106,7 +110,7 @@ class Usage(Record):
     dropped_tokens: Count | None = unless_none()
     """Of output_tokens: thinking that no later request holds. None: nothing says that any was."""
     subagent: str | None = unless_none()
-    """Whose turn it is, in an imported cell: another conversation than the agent's own."""
+    """Whose turn it is, in another conversation than the agent's own; COMPACTION has its name."""
     wall_sec: Seconds | None
     """The whole model turn, back-off included; None if another harness had it and does not say."""
     backoff_sec: Seconds = 0.0

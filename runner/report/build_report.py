@@ -151,6 +151,7 @@ def build_report(  # noqa: PLR0913 - what a report is made of, each by its name
         created_at=run.plan.created_at,
         models=view.models,
         agents=_agents(view),
+        searched=_searched(view),
         language_models=view.language_models,
         judges=_judges(view),
         scenarios=view.scenarios,
@@ -254,6 +255,10 @@ def _agents(view: RunView) -> tuple[str, ...]:
     """Those that are programs, as the provider met them."""
     programs = [it.program for it in fingerprints(view.cells) if it.program]
     return unique(program.title for program in programs)
+
+
+def _searched(view: RunView) -> tuple[str, ...]:
+    return unique(it.server for it in fingerprints(view.cells) if it.tools_searched)
 
 
 def _question(

@@ -543,6 +543,8 @@ class Report(Record):
     models: tuple[str, ...]
     agents: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
     """Those that are programs, with their versions; empty of one of ours, which has no page."""
+    searched: Annotated[tuple[str, ...], Field(exclude_if=lambda value: not value)] = ()
+    """Servers whose tools an agent's own search found, because it did not offer them at once."""
     language_models: tuple[str, ...]
     """Of `models`, by what answered, whatever it was called."""
     judges: tuple[str, ...]
@@ -577,8 +579,9 @@ class Report(Record):
 
     @property
     def named(self) -> str:
-        """The run, and which program answered."""
-        return " · ".join([self.run, *self.agents])
+        """The run, which program answered, and what it did not offer its model at once."""
+        searched = [f"tools of {', '.join(self.searched)} found by its search"] * any(self.searched)
+        return " · ".join([self.run, *self.agents, *searched])
 
     @property
     def rescored(self) -> str:

@@ -1115,6 +1115,9 @@ FACTS: tuple[Column[_LabelledValue], ...] = (
 )
 
 
+SEARCHED = "found by the agent's own search for tools, which its model is offered in their place"
+
+
 def provenance(report: Report) -> Iterator[tuple[str, str]]:
     """What a figure of the run stands on, in a strip; the tables of `repeat` have all of it."""
     yield "plan", report.repeat.plan_digest
@@ -1123,6 +1126,8 @@ def provenance(report: Report) -> Iterator[tuple[str, str]]:
         yield "seed", str(report.seed)
     for name, values in report.repeat.versions.items():
         yield name, ", ".join(clean(value, 80) for value in values)
+    for server in report.searched:
+        yield f"tools of {clean(server)}", SEARCHED
     for scenario, held in report.repeat.scenarios.items():
         if "commit" in held:
             yield f"commit of {clean(scenario)}", clean(held["commit"])

@@ -102,10 +102,15 @@ def ending(found: VersionComparison) -> Iterator[str]:
     yield (
         f"On {found.repository}: {len(found.base.readings)} examinations of each in turns, "
         f"{found.calls} calls replayed ({found.unstable} unstable), "
-        f"{found.wall_sec:.0f} s." + (f" {reused} of the base's cells were kept." if reused else "")
+        f"{found.wall_sec:.0f} s." + (f" {_kept(found)}" if reused else "")
     )
     for line in found.not_asked:
         yield f"Not asked: {line}"
+
+
+def _kept(found: VersionComparison) -> str:
+    whose = "the base and the shell" if found.answers[0].shell is not None else "the base"
+    return f"{found.base.reused} cells of {whose} were kept from an earlier comparison."
 
 
 # --- for machines -------------------------------------------------------------------------------

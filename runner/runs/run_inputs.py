@@ -5,12 +5,12 @@ Plain values alone, no connection to anything: an executor may send it elsewhere
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.packaged.program import PreparedProgram
 from runner.agents.spending import Spending
-from runner.records import Limits, RepoPin, Scenario, ServerSpec
+from runner.records import Limits, RepoPin, Scenario, ServerSpec, digest_of
 from runner.records.arms import NO_TOOLS_ARM
 
 
@@ -27,6 +27,14 @@ class PreparedArm:
     """Of its definition and its locks."""
     moved_lines: int = 0
     """Added to every line number in its results before the model sees them."""
+    shown_as: str = ""
+    """What the model reads in its tools' names; empty for the server's own name."""
+
+    def called(self, name: str) -> PreparedArm:
+        """The same, under another name to the model, which is an input of its cells."""
+        if self.spec is None:
+            return self
+        return replace(self, shown_as=name, digest=digest_of([self.digest, name]))
 
     @property
     def has_tools(self) -> bool:
@@ -35,7 +43,7 @@ class PreparedArm:
     @property
     def shown_name(self) -> str:
         """As the model reads it: a twin's tools are called what its server's are."""
-        return self.spec.name if self.spec else self.name
+        return self.shown_as or (self.spec.name if self.spec else self.name)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,9 @@ _DRAWS = 4_000
 SEED = 20_240_229
 _LIMIT_FACTOR = 1.96 * math.sqrt(2)
 """ISO 5725-6: in 5 % of duplicates, two results of one method differ by more than 2.77 sd."""
-_SERVER_FIELDS = frozenset({"server", "server_version", "server_spec", "tools", "moved_lines"})
+_SERVER_FIELDS = frozenset(
+    {"server", "server_version", "server_spec", "tools", "moved_lines", "tools_searched"}
+)
 _DIGEST_SHOWN = 16
 
 

@@ -51,6 +51,9 @@ _NOTHING = re.compile(
     r"|\b(?:could not|couldn't|did not|unable to) find\b|\bdoes not exist\b",
     re.IGNORECASE,
 )
+_COUNT = re.compile(
+    r"(?:total|num|number_of)?_?(?:total|count|results|matches|hits|items|found)", re.IGNORECASE
+)
 _SAYS_NO = re.compile(
     r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
 )
@@ -128,11 +131,14 @@ def says_busy(text: str) -> bool:
 def finds_nothing(text: str) -> bool:
     """Is it an answer without content: empty, empty lists alone, or few words that say so?
 
-    A long answer has content, whatever words are in it.
+    A long answer has content, whatever words are in it. Numbers and booleans are content, but
+    beside an empty list, a text that says so or a count of 0, where they are about the question.
     """
     value = _json(text)
     if value is None:
-        return not text.strip() or (len(text) <= _NOTHING_CHARS and bool(_NOTHING.search(text)))
+        return text.strip() in ("", "null") or (
+            len(text) <= _NOTHING_CHARS and bool(_NOTHING.search(text))
+        )
     return _is_empty(value)
 
 
@@ -141,13 +147,26 @@ def _is_empty(value: Any) -> bool:
         return finds_nothing(value)
     if isinstance(value, list):
         return all(map(_is_empty, value))
-    if not isinstance(value, Mapping):
-        return value is None
+    return _holds_nothing(value) if isinstance(value, Mapping) else value is None
+
+
+def _holds_nothing(value: Mapping[str, Any]) -> bool:
     inner = [one for one in value.values() if isinstance(one, list | Mapping)]
     if inner:
         # `{"query": "x", "results": [], "total": 0}`: what was asked is no answer.
         return all(map(_is_empty, inner)) and not any(map(_is_long, value.values()))
-    return all(one is None or _is_empty(one) for one in value.values() if isinstance(one, str))
+    if _counts_nothing(value):
+        return True
+    texts = [one for one in value.values() if isinstance(one, str) and one.strip()]
+    # Of `{"row": 3, "column": 0}` the numbers are the answer.
+    said = texts or [one for one in value.values() if not isinstance(one, str)]
+    return all(map(_is_empty, said))
+
+
+def _counts_nothing(value: Mapping[str, Any]) -> bool:
+    """`{"query": "x", "total": 0}`, and `{"found": false}`."""
+    counts = [one for key, one in value.items() if _COUNT.fullmatch(key)]
+    return 0 in counts and not any(counts)
 
 
 def _is_long(value: Any) -> bool:

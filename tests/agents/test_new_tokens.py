@@ -9,7 +9,7 @@ import pytest
 
 from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Turn
-from runner.records import Budget, NewTokens, Scored, Usage
+from runner.records import COMPACTION, Budget, NewTokens, Scored, Usage
 from runner.records.transcript_files import split
 from runner.scoring.efficiency import efficiency
 from tests.helpers import scenario
@@ -159,3 +159,15 @@ def test_claiming_that_nothing_was_dropped_is_never_below_the_context_at_the_end
         turns = usages(conversation(cache))
         longest = max(turn.input_tokens + turn.cache_read_tokens for turn in turns)
         assert NewTokens.of(turns) >= longest + WRITTEN
+
+
+def test_what_asks_for_a_summary_holds_the_conversation_once_more_and_counts_what_is_new() -> None:
+    def taken(given: int, written: int, whose: str | None = None) -> Usage:
+        usage = usage_of(turn_of(given, 0, written=written), 0, 0, 1.0)
+        return usage.model_copy(update={"subagent": whose})
+
+    before, summary, after = taken(50_000, 400), taken(51_000, 900, COMPACTION), taken(3_000, 100)
+    assert NewTokens.of([before, summary, after]) == 50_400 + (600 + 900) + 100
+    # Work that calls itself a summary is no cheaper than any other.
+    grown = taken(80_000, 900, COMPACTION)
+    assert NewTokens.of([before, grown, after]) == 50_400 + (29_600 + 900) + 100

@@ -22,6 +22,7 @@ from runner.cli.main import main
 from runner.gate import gate, qualities
 from runner.gate.calibration_data import Anchor, held_out, load_anchors
 from runner.gate.chain import read_chain
+from runner.gate.examination import Paper
 from runner.gate.frozen import canonical_text
 from runner.gate.pairs import (
     CITATIONS,
@@ -31,11 +32,13 @@ from runner.gate.pairs import (
     Pair,
     StepQuestion,
     is_junk,
+    is_won,
     pairs_of,
     questions_of,
     shuffled_steps,
 )
-from runner.gate.requirements import examination
+from runner.gate.requirements import CHANGES, examination
+from runner.gate.short_form import CONTRAST_PAIRS, short_anchors
 from runner.protocols import LineSource
 from runner.records import (
     AnchorsLock,
@@ -47,11 +50,13 @@ from runner.records import (
     parse_json,
 )
 from runner.scoring import judges
+from runner.scoring.judge_repeatability import SMALLEST_DELTA
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.errors import AnchorsDisagree, AnchorsDrifted
 from tests.anchors.material import DATE, FarAway, Judging, Tree
 
 ROOT = Path(__file__).resolve().parents[2]
+SHUFFLED_ASKED, PADDED_ASKED = (kind + CHANGES[kind] for kind in (SHUFFLED, PADDED))
 Score = Callable[[str], float]
 """The text of one step's answer -> what a judge gives it."""
 
@@ -192,7 +197,7 @@ TRIVIAL: dict[str, Score] = {
 def test_a_rater_that_does_not_read_may_not_rank(ours: Material, score: Score) -> None:
     examined = ours.examined(score)
     assert examined.standing == "screens"
-    assert unmet(examined) & {SHUFFLED, CONTRAST, *CITATIONS}
+    assert unmet(examined) & {SHUFFLED_ASKED, CONTRAST, *CITATIONS}
 
 
 def test_to_know_what_is_junk_is_not_enough_though_rho_over_all_is_high(
@@ -216,7 +221,7 @@ def test_a_perfect_judge_that_is_fed_shuffled_words_may_not_rank(
         words = tuple(sorted(question.answer.text.split()))
         by_words[words] = max(by_words.get(words, 0.0), oracle(question.answer.text))
     examined = ours.examined(lambda text: by_words.get(tuple(sorted(text.split())), oracle(text)))
-    assert SHUFFLED in unmet(examined)
+    assert SHUFFLED_ASKED in unmet(examined)
     # What it reaches on shuffled answers is what it reaches at all: nothing is above it.
     assert "rho's lower bound against the best trivial rater" in unmet(examined)
 
@@ -231,7 +236,7 @@ def test_a_judge_that_is_blind_to_one_kind_of_fault_may_not_rank(
         if pair.kind == kind
     }
     examined = ours.examined(lambda text: blind.get(text, oracle(text)))
-    assert kind in unmet(examined)
+    assert kind + CHANGES.get(kind, "") in unmet(examined)
     assert examined.standing == "screens"
 
 
@@ -254,12 +259,70 @@ def test_a_judge_that_loves_negations_may_not_rank_though_it_wins_all_else(
 def test_a_judge_that_pays_for_what_was_not_asked_may_not_rank(
     ours: Material, oracle: Score
 ) -> None:
-    paid = {
-        pair.other.answer.text: min(1.0, oracle(pair.better.answer.text) + 0.01)
-        for pair in ours.pairs
-        if pair.kind == PADDED
-    }
-    assert unmet(ours.examined(lambda text: paid.get(text, oracle(text)))) == {PADDED}
+    padded = [pair for pair in ours.pairs if pair.kind == PADDED]
+
+    def named(paid: Callable[[int], float]) -> set[str]:
+        worth = {
+            pair.other.answer.text: oracle(pair.better.answer.text) + paid(number)
+            for number, pair in enumerate(padded)
+        }
+        return unmet(ours.examined(lambda text: worth.get(text, oracle(text))))
+
+    assert named(lambda _: SMALLEST_DELTA) == {PADDED_ASKED}
+    # No pair shows it, but a text that is padded again and again would earn it each time.
+    assert named(lambda _: 0.04) == {PADDED_ASKED}
+    assert named(lambda number: 0.04 if number % 3 else 0) == {PADDED_ASKED}
+    # As two readings of one text differ: up as often as down.
+    assert named(lambda number: 0.04 * (-1) ** number) == set()
+
+
+def test_gains_too_small_to_count_in_one_pair_are_named_where_they_add_up(
+    ours: Material, oracle: Score
+) -> None:
+    padded = {pair.other.answer.text: pair for pair in ours.pairs if pair.kind == PADDED}
+
+    def paying(text: str) -> float:
+        pair = padded.get(text)
+        return oracle(pair.better.answer.text) + 0.04 if pair else oracle(text)
+
+    asked = requirement(ours.examined(paying), PADDED_ASKED)
+    assert (asked.figure, asked.passed) == (1.0, False)
+    assert asked.note == "small changes add up: +0.040 on the mean, and chance explains 0.013"
+
+
+def test_a_ruined_answer_has_to_lose_more_than_two_readings_may_differ(
+    ours: Material, oracle: Score
+) -> None:
+    def taking(loss: float, *kinds: str) -> Score:
+        worse = {
+            pair.other.answer.text: oracle(pair.better.answer.text) - loss
+            for pair in ours.pairs
+            if pair.kind.startswith(kinds)
+        }
+        return lambda text: worse.get(text, oracle(text))
+
+    assert SHUFFLED_ASKED in unmet(ours.examined(taking(0.04, SHUFFLED)))
+    assert SHUFFLED_ASKED not in unmet(ours.examined(taking(SMALLEST_DELTA, SHUFFLED)))
+    # One fact of some twenty may weigh less than that, and one place less still.
+    assert unmet(ours.examined(taking(0.01, CONTRAST, *CITATIONS))) == set()
+
+
+@pytest.mark.parametrize(
+    ("lead", "ruined_less", "less", "no_more"),
+    [
+        (SMALLEST_DELTA, True, True, True),
+        (SMALLEST_DELTA - 0.001, False, True, True),
+        (0.0, False, False, True),
+        (-SMALLEST_DELTA + 0.001, False, False, True),
+        (-SMALLEST_DELTA, False, False, False),
+    ],
+)
+def test_a_change_counts_from_one_bound_on_up_and_down(
+    lead: float, ruined_less: bool, less: bool, no_more: bool
+) -> None:
+    assert is_won(lead, no_gain=False, ruined=True) == ruined_less
+    assert is_won(lead, no_gain=False) == less
+    assert is_won(lead, no_gain=True) == no_more
 
 
 class Prefers(Judging):
@@ -336,8 +399,67 @@ def test_too_few_pairs_are_no_examination(ours: Material, oracle: Score) -> None
     assert asked.note == "too few pairs; 120 are the least"
     kept = [pair for pair in ours.pairs if pair.kind != SHUFFLED]
     some = [pair for pair in ours.pairs if pair.kind == SHUFFLED][:5]
-    asked = requirement(ours.examined(oracle, pairs=kept + some), SHUFFLED)
+    asked = requirement(ours.examined(oracle, pairs=kept + some), SHUFFLED_ASKED)
     assert (asked.figure, asked.passed) == (1.0, False)
+
+
+def with_unasked(pairs: Sequence[Pair], wrong: set[str]) -> list[Pair]:
+    return [replace(pair, asked=pair.other.answer.text not in wrong) for pair in pairs]
+
+
+def test_what_no_fact_asks_for_is_listed_and_costs_a_judge_nothing(
+    ours: Material, oracle: Score
+) -> None:
+    by_hand = [pair for pair in ours.pairs if pair.kind.startswith(CONTRAST)]
+    unseen = {pair.other.answer.text for pair in by_hand[::4]}
+
+    def blind(text: str) -> float:
+        return 1.0 if text in unseen else oracle(text)
+
+    every = with_unasked(ours.pairs, set())
+    assert CONTRAST in unmet(ours.examined(blind, pairs=every))
+    examined = ours.examined(blind, pairs=with_unasked(ours.pairs, unseen))
+    assert examined.standing == "ranks"
+    asked = requirement(examined, CONTRAST)
+    left_out = len(by_hand[::4])
+    assert (asked.figure, asked.n) == (1.0, len(by_hand) - left_out)
+    assert asked.note == f"{left_out} turn what no fact asks for, and are not asked"
+
+
+def test_what_a_fact_asks_for_is_asked_of_every_judge_though_the_rest_is_not(
+    ours: Material, oracle: Score
+) -> None:
+    by_hand = [pair for pair in ours.pairs if pair.kind.startswith(CONTRAST)]
+    unasked = {pair.other.answer.text for pair in by_hand[::4]}
+    seen = {pair.other.answer.text for pair in by_hand} - unasked
+    examined = ours.examined(
+        lambda text: 1.0 if text in seen else oracle(text),
+        pairs=with_unasked(ours.pairs, unasked),
+    )
+    assert requirement(examined, CONTRAST).figure == 0
+
+
+def labelled(loaded: LoadedScenario, unasked: int) -> LoadedScenario:
+    """Its first pairs as such that no fact asks for, and all others with a fact."""
+    pairs = []
+    for index, pair in enumerate(loaded.contrast_pairs):
+        facts = () if index < unasked else ("a fact",)
+        pairs.append(pair.model_copy(update={"facts": facts}))
+    return replace(loaded, contrast_pairs=tuple(pairs))
+
+
+def test_the_short_form_draws_among_what_is_asked_and_has_nothing_else_read(
+    ours: Material,
+) -> None:
+    scenarios = [labelled(loaded, unasked=10) for loaded in ours.scenarios]
+    paper = Paper(anchors=short_anchors(ours.anchors), scenarios=scenarios, short=True)
+    by_hand = [pair for pair in paper.pairs if pair.kind.startswith(CONTRAST)]
+    assert sum(pair.asked for pair in by_hand) == CONTRAST_PAIRS
+    left_out = [pair for pair in by_hand if not pair.asked]
+    assert len(left_out) == 10 * len(scenarios)
+    read = {question.key for question in paper.questions()}
+    assert read.isdisjoint(pair.other.key for pair in left_out)
+    assert read >= {pair.other.key for pair in by_hand if pair.asked}
 
 
 def test_a_pair_without_a_verdict_is_not_won(ours: Material, oracle: Score) -> None:
@@ -345,7 +467,7 @@ def test_a_pair_without_a_verdict_is_not_won(ours: Material, oracle: Score) -> N
     judged = [anchor.gold for anchor in ours.anchors]
     [*_, last] = [pair for pair in ours.pairs if pair.kind == PADDED]
     del figures[last.other.key]
-    asked = requirement(examination(ours.anchors, judged, ours.pairs, figures), PADDED)
+    asked = requirement(examination(ours.anchors, judged, ours.pairs, figures), PADDED_ASKED)
     assert asked.figure is not None and asked.figure < 1
     assert asked.note == "1 without a verdict"
 

@@ -65,10 +65,8 @@ def test_a_server_that_nothing_proves_alive_on_a_repository_is_left_out_by_name(
     assert SCENARIOS.cells(run, ["offline"], trials=1) == ()
     add = "; add one to its server.yaml to measure it there"
     assert SCENARIOS.left_out(run) == (
-        "shell on one: no server is measured beside it",
-        f"elsewhere has no health probe for the repository of one{add}",
-        "shell on two: no server is measured beside it",
-        f"elsewhere has no health probe for the repository of two{add}",
+        "shell on one, two: no server is measured beside it",
+        f"elsewhere has no health probe for the repositories of one, two{add}",
     )
 
 

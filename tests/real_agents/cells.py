@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import docker
 import yaml
 
+from runner.servers import volume as volume_room
+from runner.servers.volume import ServerVolume, VolumeUser
 from tests.checkout import FACT, REFERENCE, ROOT, RUBRIC, SOURCE, Checkout, git, make, scenario
 from tests.real_agents.scripted_provider import Asked, Policy, Provider, Reply, providing
+from tests.test_environment import ENVIRONMENT, PACKAGE
 
 KEY = "sk-a-key-that-no-cell-may-see-4711"
 MODEL = "gpt-5-scripted"
@@ -176,7 +180,7 @@ class Cells:
         self.checkout.write(f"{folder}/server.yaml", {**definition, "canaries": [probe]})
 
     def add_told(self) -> None:
-        """A question about a repository that tells agents something."""
+        """A question about a repository that tells agents something, and whose tests can be run."""
         upstream = self.checkout.root / "told"
         upstream.mkdir()
         git(upstream, "init", "-q", "-b", "main")
@@ -185,8 +189,25 @@ class Cells:
         git(upstream, "add", "-A")
         git(upstream, "commit", "-q", "-m", f"commit in {upstream}")
         commit = git(upstream, "rev-parse", "HEAD")
-        self._write("told", scenario(f"file://{upstream}", commit, id="told"), RUBRIC, [REFERENCE])
+        asked = scenario(f"file://{upstream}", commit, id="told", environment=ENVIRONMENT)
+        self._write("told", asked, RUBRIC, [REFERENCE])
+        self.checkout.write("scenarios/core/told/environment/requirements.txt", PACKAGE)
         assert self.checkout.said("lock").returncode == 0
+
+
+@contextmanager
+def volumes_read_once() -> Iterator[None]:
+    """Every run reads each volume through, of which an agent's has some 300 MB: here, the first one
+    does. tests/test_volumes.py holds what comes of one that was changed."""
+    verify, seen = volume_room.verify_volume, set[ServerVolume]()
+
+    def verified(engine: Any, volume: ServerVolume, base: str, whose: VolumeUser) -> None:
+        if volume not in seen:
+            verify(engine, volume, base, whose)
+        seen.add(volume)
+
+    with patch.object(volume_room, "verify_volume", verified):
+        yield
 
 
 @contextmanager
@@ -197,10 +218,10 @@ def open_cells(
     checkout = make(folder)
     shutil.copytree(ROOT / "images/agents", folder / "images/agents")
     try:
-        with providing(lambda _: Reply()) as provider:
+        with providing(lambda _: Reply()) as provider, volumes_read_once():
             yield Cells(checkout=checkout, provider=provider, agent=agent, **more)
     finally:
-        for volume in checkout.volumes():
+        for volume in checkout.volumes() | checkout.environments():
             if not any(f"-{name}-" in volume for name in PROBES):
                 with suppress(docker.errors.NotFound):
                     engine.api.remove_volume(volume, force=True)

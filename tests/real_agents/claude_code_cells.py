@@ -17,23 +17,31 @@ from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
 from tests.real_agents.test_servers_of_users import (
     SERVERS,
     ran,
+    test_a_huge_result_is_cut_by_the_agent_and_on_the_record_in_its_full_size,
+    test_a_repositorys_tests_run_in_the_agents_own_shell_in_both_arms,
     test_a_slow_start_is_no_time_of_the_agents,
     test_all_of_their_tools_are_offered_however_many,
     test_each_server_is_called_answered_scored_and_compared,
     test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none,
+    told_and_not,
 )
 from tests.real_agents.whole_run import (
+    require_faults_waited_out,
     require_read_by_every_verb,
+    require_summed_up,
     require_whole,
     whole_run,
 )
 
 __all__ = [
     "ran",
+    "test_a_huge_result_is_cut_by_the_agent_and_on_the_record_in_its_full_size",
+    "test_a_repositorys_tests_run_in_the_agents_own_shell_in_both_arms",
     "test_a_slow_start_is_no_time_of_the_agents",
     "test_all_of_their_tools_are_offered_however_many",
     "test_each_server_is_called_answered_scored_and_compared",
     "test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none",
+    "told_and_not",
 ]
 pytestmark = pytest.mark.docker
 MODEL = "claude-sonnet-4-5"
@@ -80,3 +88,12 @@ def test_a_subagents_words_are_no_answer(cells: Cells) -> None:
     assert "Said by a subagent." not in shell.prose and ANSWER in shell.prose
     others = [it for it in shell.of("usage") if it.get("subagent")]
     assert [it["output_tokens"] for it in others] == [77]
+
+
+def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
+    """Its own tools are offered with the request; it follows a refusal, and no count of tokens."""
+    require_summed_up(cells)
+
+
+def test_faults_that_pass_are_waited_out_and_are_nobodys_seconds(cells: Cells) -> None:
+    require_faults_waited_out(cells)

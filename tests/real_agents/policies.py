@@ -66,7 +66,7 @@ def looking(
     return policy
 
 
-def stepwise(first: Sequence[Reply], then: Policy) -> Policy:
-    """Some replies, one after the other, and then a policy."""
-    left = list(first)
-    return lambda asked: left.pop(0) if left else then(asked)
+def failing_first(faults: Sequence[Reply], then: Policy) -> Policy:
+    """The agent's own first requests fail, one after the other."""
+    left = list(faults)
+    return lambda asked: left.pop(0) if left and asked.tools else then(asked)

@@ -50,6 +50,8 @@ class Reply:
     model: str = ""
     """That answered; empty for the one that was asked for."""
     status: int = 200
+    error: str = "scripted"
+    """What a refusal says."""
     headers: tuple[tuple[str, str], ...] = ()
     cut: bool = False
     """The connection is closed before the stream's last event."""
@@ -165,7 +167,8 @@ def providing(policy: Policy) -> Iterator[Provider]:
             self.send_error(404)
 
         def _refuse(self, reply: Reply) -> None:
-            error = {"type": "overloaded_error", "message": "scripted"}
+            kind = "overloaded_error" if reply.status > 400 else "invalid_request_error"
+            error = {"type": kind, "message": reply.error}
             body = json.dumps({"type": "error", "error": error}).encode()
             self.send_response(reply.status)
             for name, text in reply.headers:

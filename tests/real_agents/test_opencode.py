@@ -9,7 +9,9 @@ import pytest
 
 from tests.real_agents.cells import Cells, Ran, open_cells
 from tests.real_agents.whole_run import (
+    require_faults_waited_out,
     require_read_by_every_verb,
+    require_summed_up,
     require_whole,
     whole_run,
 )
@@ -47,3 +49,11 @@ def test_its_cells_are_scored_judged_attested_resumed_and_replayed_as_any(
     cells: Cells, ran: Ran
 ) -> None:
     require_read_by_every_verb(cells, ran)
+
+
+def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:
+    require_summed_up(cells)
+
+
+def test_faults_that_pass_are_waited_out_and_are_nobodys_seconds(cells: Cells) -> None:
+    require_faults_waited_out(cells)

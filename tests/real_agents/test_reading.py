@@ -101,21 +101,24 @@ def test_a_machine_that_an_agent_is_not_pinned_for_is_refused_in_plain_words() -
 OFFERED = {"mcp__good__echo": "echo"}
 
 
-def request(agent: PackagedAgent, tools: list[str], *results: GivenResult) -> ModelRequest:
+def request(
+    agent: PackagedAgent, tools: list[str], *results: GivenResult, said: str = ""
+) -> ModelRequest:
     offered = [
         {"type": "function", "name": name, "function": {"name": name}, "input_schema": {}}
         for name in tools
     ]
-    body: dict[str, Any] = {"model": "m", "tools": offered, "messages": [], "input": []}
+    told = [{"role": "user", "content": [{"type": "text", "text": said}]}]
+    body: dict[str, Any] = {"model": "m", "tools": offered, "messages": told, "input": told}
     return replace(agent.dialect.read_request(body), results=results)
 
 
 class Heard:
     """A ledger, and what it has recorded."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: str = "codex") -> None:
         self.events: list[Event] = []
-        self.agent = PACKAGED["codex"]
+        self.agent = PACKAGED[agent]
         self.totals = UsageTotals()
         self.ledger = CellLedger(
             self.agent,
@@ -205,6 +208,39 @@ def test_each_conversation_counts_its_tokens_once() -> None:
     assert [it.subagent for it in heard.of("usage")] == [None, "subagent 1", None]
 
 
+@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("tools", [[], ["exec_command"]])
+def test_a_summary_is_marked_and_no_answer_whether_tools_are_offered_with_it(
+    name: str, tools: list[str]
+) -> None:
+    heard, agent = Heard(name), PACKAGED[name]
+    asks = f"{agent.compacts_by} And so on."
+    asked = request(agent, tools, said=asks)
+    where = heard.ledger.asked("own", asked, 0)
+    whole = read(agent, stream(agent, Reply(text="Summed up.")))
+    heard.ledger.answered(where, whole, backoff_sec=0, retries=0)
+    assert [it.subagent for it in heard.of("usage")] == ["compaction"]
+    assert heard.of("prose") == [] and "summed its conversation up" in heard.of("note")[0].text
+    # Whoever quotes it asks for none.
+    quoted = request(agent, ["exec_command"], said=f"What does `{asks}` do?")
+    assert heard.ledger.asked("own", quoted, 0).subagent is None
+
+
+def test_a_call_that_is_numbered_anew_after_a_summary_gets_its_own_result() -> None:
+    heard = Heard()
+    for number, said in enumerate(["", heard.agent.compacts_by, ""]):
+        held = [GivenResult(call_id="call_0", text=f"result {number}")] if number != 2 else []
+        asked = request(heard.agent, ["exec_command"], *held[number == 0 :], said=said)
+        where = heard.ledger.asked("own", asked, 0)
+        reply = ReadReply(turn=read(heard.agent, stream(heard.agent, Reply())).turn, whole=True)
+        calls = () if said else (Call(id="call_0", tool="exec_command", arguments={}),)
+        turn = replace(reply.turn, calls=calls)
+        heard.ledger.answered(where, replace(reply, turn=turn), backoff_sec=0, retries=0)
+    given = GivenResult(call_id="call_0", text="result 2")
+    heard.ledger.asked("own", request(heard.agent, ["exec_command"], given), 0)
+    assert [it.text for it in heard.of("tool_result")] == ["result 1", "result 2"]
+
+
 # --- treatment ----------------------------------------------------------------------------------
 
 
@@ -251,7 +287,9 @@ Deferred tool namespaces:
 def test_a_server_whose_tools_codex_searches_for_is_the_only_difference() -> None:
     shell = treated("", ["exec_command", "tool_search"], system="Be brief.")
     served = ["exec_command", "tool_search", "list_mcp_resources"]
-    assert treated("my_server", served, system=DECLARED.format("my-server")) == shell
+    (found,) = treated("my_server", served, system=DECLARED.format("my-server"))
+    # The fingerprint names it, apart from the program itself.
+    assert found.tools_searched and [replace(found, tools_searched=False)] == shell
 
 
 @pytest.mark.parametrize("server", ["", "my_server"])

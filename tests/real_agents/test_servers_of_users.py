@@ -14,6 +14,7 @@ import pytest
 from tests.real_agents.cells import TOLD, Cells, Ran, open_cells
 from tests.real_agents.policies import looking, server_tools
 from tests.real_agents.scripted_provider import Asked, Reply
+from tests.test_environment import RUNS
 
 pytestmark = pytest.mark.docker
 LOOKS = {
@@ -114,17 +115,66 @@ def told(ran: Ran) -> dict[str, bool]:
     return found
 
 
-def test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none(cells: Cells) -> None:
+HUGE_CHARS = 2_000_000
+RESULT_CHARS = 400_000
+"""What an agent keeps of a result is no more, whatever a server sends."""
+
+
+@pytest.fixture(scope="module")
+def told_and_not(cells: Cells) -> tuple[Ran, Ran]:
+    """The same twice: the repository's own file is read, and is not."""
     file = cells.checkout.root / f"images/agents/{cells.agent}/agent.yaml"
     shipped = file.read_text()
-    runs = []
-    for is_read in (True, False):
+    huge = looking(f"{RUNS} && echo they run", tool="big", arguments={"chars": HUGE_CHARS})
+
+    def run(*, is_read: bool) -> Ran:
         setting = f"reads_repository: {str(is_read).lower()}\n"
         file.write_text(re.sub(r"reads_repository: (true|false)\n", setting, shipped))
-        runs.append(cells.run(policy, "--scenario", "told", "--server", "good"))
-        assert told(runs[-1]) == {"shell": is_read, "good": is_read}, runs[-1].said
+        return cells.run(huge, "--scenario", "told", "--server", "good")
+
+    both = run(is_read=True), run(is_read=False)
     file.write_text(shipped)
+    return both
+
+
+def test_what_a_repository_tells_agents_is_told_to_both_arms_or_to_none(
+    told_and_not: tuple[Ran, Ran],
+) -> None:
+    for ran, is_read in zip(told_and_not, (True, False), strict=True):
+        assert told(ran) == {"shell": is_read, "good": is_read}, ran.said
     # Cells that differ in it are other cells, and are not compared.
-    settings = {it.program["settings"] for run in runs for it in run.attempts}
-    assert len(settings) == 2
-    assert len({it.folder.parent.name for run in runs for it in run.attempts}) == 4
+    attempts = [it for ran in told_and_not for it in ran.attempts]
+    assert len({it.program["settings"] for it in attempts}) == 2
+    assert len({it.folder.parent.name for it in attempts}) == 4
+
+
+# --- what does not fit, and what has to run -----------------------------------------------------
+
+
+def test_a_huge_result_is_cut_by_the_agent_and_on_the_record_in_its_full_size(
+    told_and_not: tuple[Ran, Ran],
+) -> None:
+    was_told, _ = told_and_not
+    good = was_told.of("good")
+    assert good.outcome == "answered"
+    (call,) = [it for it in good.of("tool_call") if it["origin"] == "server"]
+    (result,) = [it for it in good.of("tool_result") if it["call_id"] == call["call_id"]]
+    assert (result["size_chars"], result["truncated"]) == (HUGE_CHARS, True)
+    assert len(result["text"]) < RESULT_CHARS
+    assert max(len(it.raw) for it in was_told.asked) < RESULT_CHARS
+    lines = (good.folder / "server.messages.jsonl").read_text().splitlines()
+    kept = [json.loads(line) for line in lines]
+    assert max(it["chars"] for it in kept) > HUGE_CHARS
+    assert max(map(len, lines)) < 10_000
+    assert (good.folder / "transcript.jsonl").stat().st_size < 2 * RESULT_CHARS
+
+
+def test_a_repositorys_tests_run_in_the_agents_own_shell_in_both_arms(
+    told_and_not: tuple[Ran, Ran],
+) -> None:
+    was_told, _ = told_and_not
+    for arm in ("shell", "good"):
+        (call,) = [it for it in was_told.of(arm).of("tool_call") if it["origin"] == "shell"]
+        results = {it["call_id"]: it for it in was_told.of(arm).of("tool_result")}
+        result = results[call["call_id"]]
+        assert "they run" in result["text"] and not result["is_error"]

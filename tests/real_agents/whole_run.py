@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
-from tests.real_agents.cells import KEY, SECOND, Cells, Ran
-from tests.real_agents.policies import ANSWER, looking, shell_call
+from tests.real_agents.cells import KEY, SECOND, Attempted, Cells, Ran
+from tests.real_agents.policies import ANSWER, failing_first, looking
 from tests.real_agents.scripted_provider import Asked, Reply, Usage
 
 TWO_STEPS = ("--scenario", "two-steps", "--server", "good")
@@ -101,30 +102,75 @@ def _require_no_key(ran: Ran) -> None:
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
 
+# --- a provider that fails ----------------------------------------------------------------------
+
+FAULTS = (
+    Reply(status=429, headers=(("retry-after", "1"),)),
+    Reply(status=529),
+    Reply(text="Half of an ans", usage=Usage(input_tokens=900), cut=True),
+)
+
+
+def require_faults_waited_out(cells: Cells) -> None:
+    policy = failing_first(FAULTS, looking())
+    shell = cells.run(policy, "--scenario", "small", "--server", "shell").of("shell")
+    assert shell.outcome == "answered", shell.reason
+    assert "Half of an ans" not in shell.prose
+    assert sum(it["retries"] for it in shell.of("usage")) == 3
+    timings = shell.result["timings"]
+    assert timings["backoff_sec"] > 0.5
+    assert timings["backoff_sec"] + timings["agent_sec"] < timings["total_sec"]
+
+
 # --- a long conversation ------------------------------------------------------------------------
 
-ASKS = ("CHECKPOINT", "detailed summary", "continuing our conversation", "summary template")
+ASKS = (
+    "CONTEXT CHECKPOINT COMPACTION",
+    "Create a new anchored summary",
+    "create a detailed summary of the conversation",
+)
 """How agents ask for a summary."""
-SUMMARY = Usage(input_tokens=300, output_tokens=55)
+SUMMARY = Usage(input_tokens=400_300, output_tokens=55)
+WHOLE = Usage(input_tokens=400_000, output_tokens=30)
+
+
+def summing_up(asked: Asked) -> Reply:
+    """Most agents go by the tokens that they are told of; Claude Code, by a refusal."""
+    if is_asked_to_sum_up(asked):
+        return Reply(text="<summary>Summed up.</summary>", usage=SUMMARY)
+    if "Summed up." in asked.text or not asked.tools:
+        return Reply(text=ANSWER)
+    if "I look." in asked.text:
+        return Reply(status=400, error="prompt is too long: 400030 tokens > 200000 maximum")
+    return replace(looking("cat app.py")(asked), usage=WHOLE)
 
 
 def require_summed_up(cells: Cells) -> None:
     """A conversation grows past what the model takes, and goes on from a summary of it."""
+    cells.add_scenario("much", tokens=10_000_000)
+    run = cells.run(summing_up, "--scenario", "much", "--server", "good")
+    assert [it.outcome for it in run.attempts] == ["answered"] * 2, run.said
+    assert [is_asked_to_sum_up(it) for it in run.asked].count(True) == 2
+    for it in run.attempts:
+        _require_summary_counted(it)
+    assert run.of("good").program == run.of("shell").program
+    # What the server said before is on the record.
+    calls = [it["call_id"] for it in run.of("good").of("tool_call") if it["origin"] == "server"]
+    results = [it["text"] for it in run.of("good").of("tool_result") if it["call_id"] in calls]
+    assert [text.rpartition("hello")[1] for text in results] == ["hello"]
 
-    def policy(asked: Asked) -> Reply:
-        if is_asked_to_sum_up(asked):
-            return Reply(text="Summed up.", usage=SUMMARY)
-        if "Summed up." in asked.text or not asked.tools:
-            return Reply(text=ANSWER)
-        usage = Usage(input_tokens=400_000, output_tokens=30)
-        return Reply(text="I look.", calls=(shell_call(asked, "cat app.py"),), usage=usage)
 
-    shell = cells.run(policy, "--scenario", "much", "--server", "shell").of("shell")
-    assert shell.outcome == "answered", shell.reason
-    assert [is_asked_to_sum_up(it) for it in cells.provider.asked].count(True) == 1
-    helpers = [it for it in shell.of("usage") if it.get("subagent") == "helper"]
-    assert (300, 55) in [(it["input_tokens"], it["output_tokens"]) for it in helpers]
-    assert ANSWER in shell.prose and "Summed up." not in shell.prose
+def _require_summary_counted(it: Attempted) -> None:
+    (summary,) = [usage for usage in it.of("usage") if usage.get("subagent") == "compaction"]
+    assert (summary["input_tokens"], summary["output_tokens"]) == (400_300, 55)
+    assert "summed its conversation up" in it.notes and "not seen" not in it.notes
+    assert ANSWER in it.prose and "Summed up." not in it.prose
+    # The conversation itself is counted once: what asks for the summary, and it, are new.
+    scored = json.loads((it.folder.parent / "scorecard.json").read_text())
+    others = [usage for usage in it.of("usage") if usage.get("subagent") == "helper"]
+    titles = sum(usage["input_tokens"] + usage["output_tokens"] for usage in others)
+    whole = 400_030 + 270 + 55 + 10
+    assert scored["fairness"]["effort"]["new_tokens"] - titles == whole
 
 
 def is_asked_to_sum_up(asked: Asked) -> bool:

@@ -604,6 +604,26 @@ def test_a_server_whose_definition_changed_midway_is_called_two_servers() -> Non
     )
 
 
+def test_tools_that_were_searched_for_and_not_offered_are_named_and_compared_all_the_same() -> None:
+    def run(**of_the_server: object) -> Report:
+        changed = []
+        for one in pairs(0.2):
+            changes = of_the_server if one.cell.server == "codegraph" else {}
+            changed.append(
+                replace(one, result=result(one.cell, fingerprint=fingerprint(one.cell, **changes)))
+            )
+        return report_of(loaded(changed))
+
+    said = "tools of codegraph found by its search"
+    searched, offered = run(tools_searched=True), run()
+    assert searched.incomparable == () and searched.searched == ("codegraph",)
+    assert said in first_screen_of(searched, "report.html")
+    for name, text in all_forms(searched).items():
+        assert said in text or '"searched": [' in text, name
+    assert "found by the agent" in html.render(searched)
+    assert not any("by its search" in text for text in all_forms(offered).values())
+
+
 # --- scenarios and details ------------------------------------------------------------------
 
 

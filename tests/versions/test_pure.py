@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,9 +12,11 @@ import jsonschema
 import mcp_types
 import pytest
 
+from runner.authoring.onboarding.server_source import LocalPath, PypiPackage
 from runner.authoring.versions.answer_changes import ReplayedAnswer, answer_change, shifted_by
 from runner.authoring.versions.concluding import answer_changes, concluded, in_order, with_allowed
-from runner.authoring.versions.examining import example_calls
+from runner.authoring.versions.defining import known_arm, needed_beside
+from runner.authoring.versions.examining import MOST_CALLS, each_once, example_calls
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.schema_changes import schema_changes
 from runner.authoring.versions.session_changes import ReplayedSession
@@ -193,7 +196,9 @@ def test_what_the_base_itself_answers_otherwise_is_held_against_nobody() -> None
 
 def test_calls_that_were_never_made_are_said() -> None:
     found = list(session([FOUND, FOUND], [FOUND, FOUND], [FOUND]).changes())
-    assert [it.name for it in found] == ["session:ends"]
+    assert [it.name for it in found] == ["session:slow"]
+    ended = replace(session([FOUND] * 3, [FOUND] * 3, []), head=[said("", died="exit 1")])
+    assert [it.name for it in ended.changes()] == ["session:died:find", "session:ends"]
 
 
 def test_a_tool_that_lists_folders_is_asked_for_one_and_not_for_a_file_alone() -> None:
@@ -204,6 +209,26 @@ def test_a_tool_that_lists_folders_is_asked_for_one_and_not_for_a_file_alone() -
     asked = [call.arguments["path"] for call in calls]
     assert asked[0] == "src/flask/app.py"
     assert "/workspace" in asked
+
+
+def test_a_tool_that_a_program_called_is_called_otherwise_too_and_many_tools_have_an_end() -> None:
+    """`git_show HEAD:FILE` was called, and what `git_show HEAD` shows had changed."""
+
+    def shows(revision: str) -> McpCall:
+        return McpCall(tool="git_show", arguments={"revision": revision})
+
+    recorded = [shows("HEAD:app.py")] * 200
+    assert each_once(recorded, [[shows("HEAD"), shows("HEAD:app.py")]]) == [
+        shows("HEAD:app.py"),
+        shows("HEAD"),
+    ]
+    many = [
+        [McpCall(tool=f"t{at}"), McpCall(tool=f"t{at}", arguments={"n": 1})] for at in range(80)
+    ]
+    asked = [shows(f"HEAD~{at}") for at in range(200)]
+    found = each_once(asked, many)
+    assert len(found) == MOST_CALLS
+    assert len({it.tool for it in found} - {"git_show"}) == MOST_CALLS - MOST_CALLS // 3
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -392,6 +417,40 @@ def test_margins_are_the_project_s_and_under_its_lock(tmp_path: Path) -> None:
     write_project_lock(tmp_path)
     with pytest.raises(CatalogError):
         project_settings(tmp_path)
+
+
+def test_a_folder_is_named_by_what_it_holds_and_not_by_where_it_lies(tmp_path: Path) -> None:
+    """By that name its definition is kept: two of one name would be one server."""
+
+    def arm(place: str, text: str, programs: tuple[str, ...] = ()) -> str:
+        top = tmp_path / place / "ledger"
+        top.mkdir(parents=True, exist_ok=True)
+        (top / "package.json").write_text('{"name": "ledger", "bin": "a.js"}')
+        (top / "a.js").write_text(text)
+        return known_arm(LocalPath(path=top, programs=programs))
+
+    first = arm("one", "1")
+    assert first.startswith("ledger-")
+    assert first == arm("two", "1")
+    assert first not in (arm("three", "2"), arm("one", "1", ("npm:wheel",)))
+    assert known_arm(PypiPackage(name="acme-mcp", version="1.2.0")) == "acme-mcp-1.2.0"
+    assert known_arm(PypiPackage(name="acme-mcp", version="")) == ""
+
+
+def test_what_the_head_alone_was_mended_with_is_the_reason_and_what_both_lacked_is_none() -> None:
+    package, lacks = "wheel, which it needs and does not name", "No module named 'wheel'"
+    said = needed_beside((), (package,), lacks)
+    assert said == f"it needs what the base does not: {package} (without it: {lacks})"
+    assert needed_beside((package,), (package,), "the base's health probe got: 3") == (
+        "the base's health probe got: 3"
+    )
+    assert needed_beside((package,), (package,), "") == ""
+    dated = "packages as of its release, {}: with them it started"
+    assert needed_beside((dated.format("2026-01-02"),), (dated.format("2026-03-04"),), "") == ""
+    one = side(1.0)
+    (found,) = start_changes(one, one, said)
+    assert (found.name, found.weight) == ("start:otherwise", "regression")
+    assert package in found.says
 
 
 def test_one_probe_of_three_that_fails_is_a_note_and_two_are_a_regression() -> None:

@@ -14,11 +14,11 @@ from runner.agents.packaged.packaged_agent import PackagedAgent, plain
 from runner.agents.packaged.wire_reading import GivenResult, ModelRequest, ReadReply
 from runner.agents.usage import UsageTotals, usage_of
 from runner.protocols import Call, Turn
-from runner.records import Event, Note, Prose, Thinking, ToolCall, ToolResult
+from runner.records import COMPACTION, Event, Note, Prose, Thinking, ToolCall, ToolResult
 from runner.support.token_estimate import estimated_tokens
 
 HELPER = "helper"
-"""Whose turns are that are offered no tools: titles, summaries."""
+"""Whose turns are that are offered no tools: titles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class CellLedger:
         self.last: Turn | None = None
         """The agent's own last turn in this step."""
         self.said: list[str] = []
-        """Its prose in this step."""
+        """Every text in this step, a helper's too."""
         self._turn = 0
         self._own = ""
         self._subagents: dict[str, str] = {}
@@ -85,10 +85,14 @@ class CellLedger:
     def asked(self, conversation: str, request: ModelRequest, size_chars: int) -> Conversing:
         """Place a request, and record the results that it is the first to hold."""
         whose = self._whose(conversation, request)
-        self._take_results(whose, request.results)
+        # A summary is asked for behind the conversation itself.
+        self._take_results(None if whose == COMPACTION else whose, request.results)
         return Conversing(subagent=whose, step=self.step, size_chars=size_chars)
 
     def _whose(self, conversation: str, request: ModelRequest) -> str | None:
+        # With the tools or without: Claude Code offers all of them there, and forbids their use.
+        if request.last.startswith(self._agent.compacts_by):
+            return COMPACTION
         if not request.tools:
             return HELPER
         # The first that is offered tools is the agent itself.
@@ -109,13 +113,22 @@ class CellLedger:
             turn = replace(turn, calls=())
         number, self._turn = self._turn, self._turn + 1
         self.totals.count_turn(turn, asked.subagent)
+        if turn.text and reply.whole:
+            self.said.append(turn.text)
         if asked.subagent is None:
             self._record_words(asked, turn, number, whole=reply.whole)
+        if asked.subagent == COMPACTION and reply.whole:
+            self._note_compaction()
         usage = usage_of(turn, asked.step, number, 0.0)
         # Its seconds are the step's: tools and turns run beside one another in there.
         changes = {"wall_sec": None, "subagent": asked.subagent}
         self._record(usage.model_copy(update=changes))
         self._record_calls(asked, turn, number)
+
+    def _note_compaction(self) -> None:
+        self.note("the agent summed its conversation up, and goes on from the summary")
+        # It holds the results of before no more: a call numbered as theirs has its own.
+        self._given.clear()
 
     def _record_words(self, asked: Conversing, turn: Turn, number: int, *, whole: bool) -> None:
         if turn.thinking:
@@ -123,7 +136,6 @@ class CellLedger:
         # What broke off is asked for again: it would stand in the answer twice.
         if turn.text and whole:
             self._record(Prose(step=asked.step, turn=number, text=turn.text))
-            self.said.append(turn.text)
         if whole:
             self.last = turn
 

@@ -12,6 +12,7 @@ from runner.agents.packaged.wire_reading import (
     ToolOffer,
     call_written,
     count,
+    last_text,
     texts_of,
 )
 from runner.protocols import Call, Stop, Turn
@@ -41,6 +42,7 @@ class ChatApi:
             system="\n".join(told),
             tools=tuple(_tools(body.get("tools") or ())),
             results=tuple(_results(messages)),
+            last=last_text(messages),
         )
 
     def begin_reply(self) -> _CompletionsReply:

@@ -38,6 +38,8 @@ class ClaudeCode(PackagedAgent):
         {"ListMcpResourcesTool", "ReadMcpResourceTool", "ReadMcpResourceDirTool"}
     )
 
+    compacts_by = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."
+
     def command(self, start: StepStart) -> ProgramCommand:
         # No settings of a user; with those of a project, its CLAUDE.md is read.
         sources = "project" if start.reads_repository else ""

@@ -54,6 +54,8 @@ class Codex(PackagedAgent):
         {"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}
     )
 
+    compacts_by = "You are performing a CONTEXT CHECKPOINT COMPACTION."
+
     def command(self, start: StepStart) -> ProgramCommand:
         verb = ("exec", "resume") if start.session else ("exec",)
         argv = [start.program, *verb, *FLAGS, "--model", start.model]

@@ -14,6 +14,7 @@ from runner.agents.packaged.wire_reading import (
     ToolOffer,
     call_written,
     count,
+    last_text,
     texts_of,
 )
 from runner.protocols import Call, Stop, Turn
@@ -47,6 +48,7 @@ class MessagesApi:
             system=_system(body.get("system") or ""),
             tools=tuple(ToolOffer(name=tool["name"], definition=tool) for tool in tools),
             results=tuple(_results(body["messages"])),
+            last=last_text(body["messages"]),
         )
 
     def begin_reply(self) -> _MessagesReply:

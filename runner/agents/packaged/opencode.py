@@ -47,6 +47,8 @@ class OpenCode(PackagedAgent):
         {"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"}
     )
 
+    compacts_by = "Here is the conversation so far:\n\n<conversation>"
+
     def command(self, start: StepStart) -> ProgramCommand:
         argv = [start.program, "run", "--model", f"provider/{start.model}", *FLAGS]
         if start.session:
@@ -59,7 +61,10 @@ class OpenCode(PackagedAgent):
         return str(event.get("sessionID") or "")
 
     def says(self, event: Json) -> str:
-        return str(event["part"].get("text") or "") if event.get("type") == "text" else ""
+        # What is synthetic, it tells the model: to go on after a summary.
+        if event.get("type") != "text" or event["part"].get("synthetic"):
+            return ""
+        return str(event["part"].get("text") or "")
 
     def server_tool(self, server: str, tool: str) -> str:
         return f"{server}_{tool}"

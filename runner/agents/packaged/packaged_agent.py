@@ -56,6 +56,8 @@ class PackagedAgent(ABC):
     dialect: ClassVar[Dialect]
     beside_servers: ClassVar[frozenset[str]] = frozenset()
     """Tools of its own that it offers only where a server is configured."""
+    compacts_by: ClassVar[str]
+    """How the text begins by which it asks for a summary of its conversation, to go on from."""
 
     @abstractmethod
     def command(self, start: StepStart) -> ProgramCommand: ...

@@ -13,6 +13,7 @@ from runner.agents.packaged.wire_reading import (
     ToolOffer,
     call_written,
     count,
+    last_text,
     texts_of,
 )
 from runner.protocols import Call, Stop, Turn
@@ -43,6 +44,7 @@ class ResponsesApi:
             system="\n".join(told),
             tools=tuple(_tools(tools)),
             results=tuple(_results(items)),
+            last=last_text(items),
         )
 
     def begin_reply(self) -> _ResponsesReply:

@@ -29,6 +29,8 @@ class SeenProgram:
     tools: tuple[str, ...]
     schemas: str
     """Digest."""
+    tools_searched: bool
+    """Are the server's tools found by the agent's own search, and not offered?"""
 
 
 @dataclass(kw_only=True)
@@ -55,12 +57,15 @@ class Treatment:
             return
         self.is_shown = True
         self.keep(body)
-        own = self._own_tools(request)
+        own, found = self._own_tools(request), self._is_searched(request)
+        if found:
+            self.note(f"the tools of {self.server} are found by the agent's own search for tools")
         offered = [tool for tool in own if tool.name not in self.agent.beside_servers]
         seen = SeenProgram(
             system=digest_of(_DATE.sub("DATE", self.agent.own_system(request.system))),
             tools=tuple(sorted(tool.name for tool in offered)),
             schemas=digest_of(sorted(digest_of(tool.definition) for tool in offered)),
+            tools_searched=found,
         )
         self.seen(seen)
 
@@ -75,10 +80,12 @@ class Treatment:
                 listed = ", ".join(foreign[:SHOWN])
                 raise NotTreatedError(f"the shell's arm was offered tools of a server: {listed}")
             return list(tools)
-        if plain(self.server) in deferred:
-            self.note(f"the tools of {self.server} are found by the agent's own search for tools")
+        if self._is_searched(request):
             return list(tools)
         return self._without_servers(tools)
+
+    def _is_searched(self, request: ModelRequest) -> bool:
+        return plain(self.server) in self.agent.deferred_servers(request.system)
 
     def _without_servers(self, tools: Sequence[ToolOffer]) -> list[ToolOffer]:
         wanted = {plain(offered): offered for offered in self.server_tools}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,6 +42,8 @@ class ModelRequest:
     tools: tuple[ToolOffer, ...]
     results: tuple[GivenResult, ...]
     """All that the conversation holds."""
+    last: str = ""
+    """The last text of a user's in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +131,16 @@ def texts_of(content: Any) -> str:
             text = part.get("text")
             parts.append(text if isinstance(text, str) else f"[{part.get('type')}]")
     return "\n".join(parts)
+
+
+def last_text(messages: Iterable[Json]) -> str:
+    """The last text that a user's message holds, of all that have one."""
+    last = ""
+    for message in messages:
+        content = message.get("content") if message.get("role") == "user" else None
+        for part in [{"text": content}] if isinstance(content, str) else content or ():
+            last = part.get("text") or last
+    return last
 
 
 def call_written(call_id: str, name: str, arguments: str) -> Call:

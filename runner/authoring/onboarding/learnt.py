@@ -41,6 +41,8 @@ class Learnt(Record):
     launch: dict[str, Any] | None
     """How it was started when it showed the repository."""
     guesses: tuple[str, ...]
+    mends: tuple[str, ...] = ()
+    """As of OnboardingState."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,7 @@ class Memory:
             scenario=steps.loaded.scenario.id if steps.chosen else "",
             launch=None if launch is None else _plain(launch),
             guesses=tuple(steps.guesses),
+            mends=tuple(steps.mends),
         )
         write_whole(steps.project / FILE, learnt.model_dump_json(indent=1) + "\n")
 
@@ -84,7 +87,7 @@ class Memory:
         steps.given = replace(
             steps.given, entry=learnt.entry, before=learnt.before, http=learnt.http
         )
-        steps.guesses = list(learnt.guesses)
+        steps.guesses, steps.mends = list(learnt.guesses), list(learnt.mends)
         if learnt.scenario and learnt.scenario in steps.checkout.catalog.scenarios:
             steps.loaded, steps.chosen = steps.checkout.scenario(learnt.scenario), True
 

@@ -69,6 +69,8 @@ class OnboardingState:
     project: Path
     """A folder of this try's own."""
     guesses: list[str] = field(default_factory=list)
+    mends: list[str] = field(default_factory=list)
+    """Of the guesses those that a remedy of its install made: without them it did not go so far."""
     chosen: bool = False
     """The scenario is a guess too."""
     started: float = field(default_factory=time.monotonic)

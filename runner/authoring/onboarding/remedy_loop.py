@@ -44,6 +44,7 @@ def _first_kept(steps: OnboardingState, start: Start, changes: Iterable[Change])
         again = _with(steps, start, change)
         if again is not None and change.keeps(start.attempt, again.attempt):
             steps.guess(change.guess, change.option)
+            steps.mends.append(change.guess)
             steps.keep(again.attempt.shown_by)
             return again
         steps.asked, steps.given = asked, given

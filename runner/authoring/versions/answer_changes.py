@@ -36,6 +36,7 @@ class ReplayedAnswer:
     is_error: bool
     died: str = ""
     """How the server ended while it answered; empty if it did not."""
+    wall_sec: float = 0.0
 
     @property
     def failed(self) -> bool:

@@ -18,10 +18,13 @@ from runner.authoring.onboarding.starting import begin, copy_scenario, questions
 from runner.authoring.versions import concluding
 from runner.authoring.versions.defining import DefinedVersion, Definer
 from runner.authoring.versions.examining import (
+    MOST_SLOWER,
+    SLACK_SEC,
     ExaminedVersion,
     calls_to_replay,
     examined,
     replayed,
+    seconds_of,
     side_of,
 )
 from runner.authoring.versions.figure_changes import figure_changes, figures_of
@@ -103,6 +106,11 @@ class VersionPair:
     started: float
 
     @property
+    def shown_name(self) -> str:
+        """In both's tools' names: a model that reads versions there knows which is the new one."""
+        return slug_of(self.base.source)
+
+    @property
     def runs(self) -> Path:
         """Where cells are kept from one comparison to the next."""
         assert self.checkout.project is not None  # noqa: S101 - it is over one
@@ -172,7 +180,7 @@ def _written(base: DefinedVersion, head: DefinedVersion, project: Path) -> tuple
 def run_name(pair: VersionPair, models: Sequence[str], trials: int) -> str:
     """The same for the same versions and questions, so that a killed comparison goes on."""
     digests = [pair.checkout.server(name).digest for name in pair.arms]
-    inputs = [*digests, *pair.scenarios, *models, trials]
+    inputs = [*digests, pair.shown_name, *pair.scenarios, *models, trials]
     return f"{pair.arms[1][:48]}-{digest_of(inputs)[:8]}"
 
 
@@ -256,11 +264,16 @@ class VersionComparing:
         there = {*head.side.tools, *renamed}
         calls = [call for call in calls if call.tool in there]
         base.stand.checkout.log(f"replaying {len(calls)} calls on both, on the base twice")
+        first = replayed(base.stand, calls)
+        most_sec = MOST_SLOWER * seconds_of(first) + SLACK_SEC
+        again = replayed(base.stand, calls[: len(first)], most_sec)
+        # What the base has not answered twice, in its time, is held against nobody.
+        calls = calls[: len(again)]
         return ReplayedSession(
             calls=calls,
-            base=replayed(base.stand, calls),
-            again=replayed(base.stand, calls),
-            head=replayed(head.stand, under_new_names(calls, renamed)),
+            base=first[: len(calls)],
+            again=again,
+            head=replayed(head.stand, under_new_names(calls, renamed), most_sec),
         )
 
     def _asks(self, check: VersionCheck) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding.calling import Stand
@@ -34,13 +34,19 @@ READINGS = 3
 _NOISY: frozenset[VersionCheck] = frozenset(
     ("probe", "ready", "index", "memory", "disk", "network", "stdout")
 )
-MOST_CALLS = 60
+_BY_TOOLS: frozenset[VersionCheck] = frozenset(("start", "tools", "schema", "session"))
+"""That need each tool's schema, for which a cell of its own is started."""
+MOST_CALLS = 90
 """Of a replayed session."""
+MOST_SEC = 90
+"""Of a replayed session, in the base: what it has not answered by then is asked of nobody."""
+MOST_SLOWER, SLACK_SEC = 4, 30
+"""Times as long, and as many seconds besides, that the same calls may take once more."""
 LEAST_CALLS = 20
 """Of a session that recorded fewer they are made again: some servers fail after a while."""
 MOST_EXAMPLES = 4
-"""Calls of a tool that nobody called: what lists a folder refuses a file, and both being refused
-would hide whatever changed."""
+"""Calls of each tool, whatever a program called of it: what lists a folder refuses a file, and both
+being refused would hide whatever changed; and who asks for one file sees nothing of a commit."""
 MOST_STARTS = 4
 """Of a server that ends in the middle of a session: behind that, its other calls are not made."""
 
@@ -75,7 +81,9 @@ def examined(
     `only`: the checks that are asked for; one reading does where none of them is noisy.
     """
     turns = READINGS if _NOISY & {*(only or _NOISY)} else 1
-    found = [with_tools(base), with_tools(head)]
+    found = [base, head]
+    if _BY_TOOLS & {*(only or _BY_TOOLS)}:
+        found = [with_tools(one) for one in found]
     for turn in range(turns):
         for place in (0, 1) if turn % 2 == 0 else (1, 0):
             found[place] = with_reading(found[place])
@@ -134,20 +142,23 @@ def _reading(card: ServerCard) -> VersionReading:
 def calls_to_replay(
     one: ExaminedVersion, recorded: Sequence[McpCall], target: Target
 ) -> list[McpCall]:
-    """The health probe, what a session recorded, and calls of each other tool that only reads."""
+    """The health probe, what a session recorded, and calls of each tool that only reads."""
     label = one.stand.loaded.scenario.repository.label
     probes = [it.call for it in one.stand.server.spec.canaries if it.repository in (label, "*")]
     own = {f"__{re.sub(_UNUSUAL, '_', tool.name)}": tool.name for tool in one.tools}
     asked = [*probes[:1], *(it for call in recorded for it in _by_own_name(call, own))]
-    known = {it.tool for it in asked}
-    examples = [it for it in example_calls(one.tools, target) if it[0].tool not in known]
-    first, others = [it[0] for it in examples], [call for it in examples for call in it[1:]]
-    kept: dict[str, McpCall] = {}
-    for call in [*asked[: MOST_CALLS - len(first)], *first, *others]:
-        kept.setdefault(canonical_json([call.tool, call.arguments]), call)
-    calls = list(kept.values())[:MOST_CALLS]
+    calls = each_once(asked, list(example_calls(one.tools, target)))
     rounds = max(1, -(-LEAST_CALLS // max(1, len(calls))))
     return calls * rounds
+
+
+def each_once(asked: Sequence[McpCall], examples: Sequence[Sequence[McpCall]]) -> list[McpCall]:
+    """What was asked, then an example of each tool, then the next of each; some of all if many."""
+    turns = [call for turn in zip_longest(*examples) for call in turn if call is not None]
+    kept: dict[str, McpCall] = {}
+    for call in [*asked[: max(MOST_CALLS // 3, MOST_CALLS - len(turns))], *turns]:
+        kept.setdefault(canonical_json([call.tool, call.arguments]), call)
+    return list(kept.values())[:MOST_CALLS]
 
 
 def _by_own_name(call: McpCall, own: Mapping[str, str]) -> Iterator[McpCall]:
@@ -178,28 +189,41 @@ def recorded_calls(store: RunStore, arm: str) -> list[McpCall]:
     return calls
 
 
-def replayed(stand: Stand, calls: Sequence[McpCall]) -> list[ReplayedAnswer]:
-    """One answer a call, in one session; in another one behind a call that ended it."""
+def replayed(
+    stand: Stand, calls: Sequence[McpCall], most_sec: float = MOST_SEC
+) -> list[ReplayedAnswer]:
+    """One answer a call, in one session; in another one behind a call that ended it.
+
+    No call is begun once they have taken `most_sec`.
+    """
     answers: list[ReplayedAnswer] = []
     for _ in range(MOST_STARTS):
-        if len(answers) == len(calls):
+        if len(answers) == len(calls) or seconds_of(answers) > most_sec:
             break
         try:
-            asyncio.run(_replay(stand, calls, answers))
+            asyncio.run(_replay(stand, calls, answers, most_sec))
         except ServerError as error:
             what = error.what.splitlines()[0]
             answers.append(ReplayedAnswer(text="", is_error=True, died=what))
     return answers
 
 
-async def _replay(stand: Stand, calls: Sequence[McpCall], answers: list[ReplayedAnswer]) -> None:
+def seconds_of(answers: Sequence[ReplayedAnswer]) -> float:
+    return sum(it.wall_sec for it in answers)
+
+
+async def _replay(
+    stand: Stand, calls: Sequence[McpCall], answers: list[ReplayedAnswer], most_sec: float
+) -> None:
     """`answers`: of the calls before; each answer is put there as it comes."""
     async with stand.session() as session:
         for call in calls[len(answers) :]:
+            if seconds_of(answers) > most_sec:
+                return
             answers.append(await _answer(session, call, stand.server.spec.call_timeout_sec))
 
 
 async def _answer(session: ServerSession, call: McpCall, limit_sec: float) -> ReplayedAnswer:
     filled = fill_call(call, PLACEHOLDERS, session.answers)
     result = await session.call(call.tool, filled, timeout_sec=limit_sec)
-    return ReplayedAnswer(text=result.text, is_error=result.is_error)
+    return ReplayedAnswer(text=result.text, is_error=result.is_error, wall_sec=result.wall_sec)

@@ -15,7 +15,7 @@ def start_changes(base: VersionSide, head: VersionSide, otherwise: str) -> Itera
         says = f"it does not start, or is never ready: {head.fault}"
         yield _change("start", "start:fails", "regression", says, head=head.fault)
     elif otherwise:
-        says = f"started as the base is, it does not prove itself: {otherwise}"
+        says = f"it is not started and proven as the base is: {otherwise}"
         yield _change("start", "start:otherwise", "regression", says, head=otherwise)
     yield from _of_probe(base, head)
     if base.protocol and head.protocol and base.protocol != head.protocol:

@@ -44,16 +44,24 @@ class ScenarioBenchmark(ScenarioEvidence):
         return tuple(cells)
 
     def left_out(self, prepared: PreparedRun) -> tuple[str, ...]:
-        """The pairs of scenario and server that are not planned, each in words."""
+        """Of each arm, the scenarios that are not planned, and why: a line each."""
         lines = []
-        for scenario, server in product(prepared.scenarios, prepared.arms):
-            if not _can_be_measured(prepared, scenario, server):
+        for server in prepared.arms:
+            unproven = [
+                it for it in prepared.scenarios if not _can_be_measured(prepared, it, server)
+            ]
+            alone = [
+                it
+                for it in prepared.scenarios
+                if it not in unproven and not _is_planned(prepared, it, server)
+            ]
+            if unproven:
                 lines.append(
-                    f"{server} has no health probe for the repository of {scenario}; "
+                    f"{server} has no health probe for the repositories of {', '.join(unproven)}; "
                     "add one to its server.yaml to measure it there"
                 )
-            elif not _is_planned(prepared, scenario, server):
-                lines.append(f"{server} on {scenario}: no server is measured beside it")
+            if alone:
+                lines.append(f"{server} on {', '.join(alone)}: no server is measured beside it")
         return tuple(lines)
 
     async def run(self, attempt: Attempt) -> Outcome:

@@ -198,7 +198,10 @@ def _packaged(
             schemas=by_provider.schemas,
         )
         if measured.fingerprint is not None:
-            measured.fingerprint = measured.fingerprint.model_copy(update={"program": fingerprint})
+            searched = by_provider.tools_searched or None
+            measured.fingerprint = measured.fingerprint.model_copy(
+                update={"program": fingerprint, "tools_searched": searched}
+            )
 
     return PackagedConversation(
         agent=agent,

@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -51,8 +52,8 @@ _EXPLICIT = ("invoked", "function")
 _END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
 _WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
 _ARGUMENT = re.compile(
-    r"<parameter(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
-    r"(?P<value>[^<]*+(?:<(?!/?parameter\b)[^<]*+)*+)</parameter>"
+    r"<(?:parameter|arg)(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
+    r"(?P<value>[^<]*+(?:<(?!/?(?:parameter|arg)\b)[^<]*+)*+)</(?:parameter|arg)>"
     r"|<arg_key>(?P<arg>[^<>]{1,128})</arg_key>\s{0,8}"
     r"<arg_value>(?P<given>[^<]*+(?:<(?!/?arg_)[^<]*+)*+)</arg_value>"
     r"|<(?P<tag>(?!tool_name|parameter|arg_)[A-Za-z_]\w{0,127})>(?P<inner>[^<]*+)</(?P=tag)>"
@@ -93,10 +94,20 @@ def _outside(text: str) -> Iterator[str]:
         yield text[max(begin, text.rfind("<tool_call>")) :]
 
 
+@dataclass(frozen=True, slots=True)
+class TextCall:
+    """A call as it stands in a text; its arguments are what XML, Python or JSON makes of them."""
+
+    name: str
+    arguments: Any
+    begin: int
+    end: int
+
+
 def marked_calls(
     text: str, tools: Mapping[str, Mapping[str, Any]] | Collection[str]
-) -> Iterator[tuple[str, Any]]:
-    """(name, arguments) of each call in XML, in order."""
+) -> Iterator[TextCall]:
+    """Each call in XML, in order."""
     heads = list(
         islice(filter(lambda head: _may_call(head, tools), _HEAD.finditer(text)), MOST_HEADS)
     )
@@ -107,7 +118,7 @@ def marked_calls(
         found = _arguments(text[head.end() : end or limit], schemas_of(name, tools))
         if end or found:
             # What is neither closed nor has arguments is a mention: "I thought of <function=x>".
-            yield name, found
+            yield TextCall(name, found, head.start(), end or limit)
 
 
 def _may_call(head: re.Match[str], tools: Collection[str]) -> bool:
@@ -168,10 +179,10 @@ def typed(text: str, schema: Any) -> Any:
     try:
         return parse_lenient_json(text)
     except UnreadableError:
-        return _python_value(text) if text[:1] in ("[", "{", "(") else text
+        return python_value(text) if text[:1] in ("[", "{", "(") else text
 
 
-def _python_value(text: str) -> Any:
+def python_value(text: str) -> Any:
     """`{'in_stock': True}`; the text itself if it is none."""
     try:
         value = ast.literal_eval(text)

@@ -21,12 +21,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
-from runner.benchmarks.toolbench.call_markup import is_offered, marked_calls, without_asides
-from runner.benchmarks.toolbench.calls_in_prose import (
-    ProseCall,
-    is_mentioned,
-    written_calls,
+from runner.benchmarks.toolbench.call_markup import (
+    TextCall,
+    is_offered,
+    marked_calls,
+    python_value,
+    without_asides,
 )
+from runner.benchmarks.toolbench.calls_in_prose import written_calls
 from runner.benchmarks.toolbench.lenient_json import (
     Remark,
     UnreadableError,
@@ -35,6 +37,7 @@ from runner.benchmarks.toolbench.lenient_json import (
     read_part,
     without_lone_halves,
 )
+from runner.benchmarks.toolbench.made_calls import calls_made, is_mentioned, own_text
 
 CallFormat = Literal["native", "json", "json in text", "text", "none"]
 
@@ -48,6 +51,8 @@ MOST_RESTARTS = 32
 """Brackets that nothing closes, behind each of which the text is read anew."""
 MOST_WHOLE = 100
 """JSON values in a text that are read before its brackets are counted."""
+MOST_PYTHON = 20_000
+"""Characters of a value as Python writes it."""
 _NAME_KEYS = ("name", "tool", "tool_name", "function_name", "function", "action")
 _ARGUMENT_KEYS = (
     "parameters",
@@ -68,7 +73,9 @@ _RESULT_KEYS = frozenset({"content", "result", "output", "response"})
 _ASIDE_TYPES = frozenset(
     {"tool_result", "function_call_output", "thinking", "reasoning", "mcp_tool_result"}
 )
-_REDRAFTED = re.compile(r"\b(?:final|draft|actually|correct|instead|better|revis|wait|no)", re.I)
+_REDRAFTED = re.compile(
+    r"\b(?:final|ignore|draft|actually|correct|instead|better|revis|wait|no)", re.I
+)
 MOST_BETWEEN = 2_000
 """Characters between two lists that belong together."""
 _OPENS = re.compile(r"(?<!\\)(?:\\\\)*+([\[{])")
@@ -146,32 +153,46 @@ def _calls_of_text(text: str, reader: _CallFinder) -> Extraction:
 
 
 def _calls_in_text(text: str, reader: _CallFinder) -> Extraction:
-    text = without_asides(text)
-    marked = [reader.of_written(ProseCall(*call)) for call in marked_calls(text, reader.tools)]
+    text = without_asides(own_text(text))
+    marked = calls_made(text, list(marked_calls(text, reader.tools)))
     if marked:
-        return _extraction("text", marked, reader)
+        return _extraction("text", list(map(reader.of_written, marked)), reader)
     calls = _calls_of_parts(text, reader)
     if calls:
         return _extraction("json in text", calls, reader)
-    found = written_calls(text, reader.tools, reader.remark)
+    found = calls_made(text, written_calls(text, reader.tools, reader.remark))
     return _extraction("text", list(map(reader.of_written, found)), reader)
 
 
 def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
-    single: list[ExtractedCall] = []
+    single: list[TextCall] = []
     listed: list[ExtractedCall] = []
     list_end = 0
     for begin, end, value in _json_values(text, reader.remark):
         calls = reader.calls(value, quiet=True)
-        if calls and is_mentioned(text, begin):
-            continue
         if calls and _is_list_of_calls(value):
+            if is_mentioned(text, begin):
+                continue
             is_further = _is_further(text[list_end:begin], listed, calls)
             listed = [*listed, *calls] if is_further else calls
             list_end = end
         elif len(single) < MOST_CALLS:
-            single += calls
-    return listed[: MOST_CALLS + 1] or single
+            single = _kept(single, calls, text, begin)
+            single += [TextCall(call.name, call.arguments, begin, end) for call in calls]
+    if listed:
+        return listed[: MOST_CALLS + 1]
+    return [ExtractedCall(call.name, call.arguments) for call in calls_made(text, single)]
+
+
+def _kept(
+    before: list[TextCall], calls: Sequence[ExtractedCall], text: str, begin: int
+) -> list[TextCall]:
+    """Less a draft that is taken back, and written again."""
+    if not before or not calls or before[-1].name != calls[0].name:
+        return before
+    between = text[before[-1].end : begin]
+    taken_back = len(between) < MOST_BETWEEN and _REDRAFTED.search(between)
+    return before[:-1] if taken_back else before
 
 
 def _is_further(
@@ -203,7 +224,18 @@ def _json_values(text: str, remark: Remark) -> Iterator[tuple[int, int, Any]]:
             yield opened.start(1), end, value
     for first, last in _json_parts(text, end):
         with suppress(UnreadableError):
-            yield first, last, parse_lenient_json(text[first:last], remark)
+            yield first, last, _json_or_python(text[first:last], remark)
+
+
+def _json_or_python(text: str, remark: Remark) -> Any:
+    """Raises UnreadableError."""
+    try:
+        return parse_lenient_json(text, remark)
+    except UnreadableError:
+        value = python_value(text) if len(text) < MOST_PYTHON else text
+        if value is text:
+            raise
+        return as_read(value, remark)
 
 
 def _json_parts(text: str, begin: int) -> Iterator[tuple[int, int]]:
@@ -314,7 +346,7 @@ class _CallFinder:
                 return self._as_object(value[key])
         return {}
 
-    def of_written(self, written: ProseCall) -> ExtractedCall:
+    def of_written(self, written: TextCall) -> ExtractedCall:
         return ExtractedCall(written.name, self.arguments(written.arguments))
 
     def arguments(self, given: Any) -> Mapping[str, Any]:

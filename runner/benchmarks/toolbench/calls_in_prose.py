@@ -12,11 +12,11 @@ import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 
 from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
-from runner.benchmarks.toolbench.call_markup import is_offered, schemas_of, typed
+from runner.benchmarks.toolbench.call_markup import TextCall, is_offered, schemas_of, typed
 from runner.benchmarks.toolbench.lenient_json import Remark, UnreadableError, parse_lenient_json
 
 LONGEST_ARGUMENTS = 20_000
@@ -27,30 +27,8 @@ MOST_UNCLOSED = 32
 """Brackets that nothing closes: each costs a look at LONGEST_ARGUMENTS characters."""
 _CALLED = re.compile(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,127}+)"
-    r"(?P<gap>\s?(?=\()|(?::\d{1,4})?\s{0,4}(?:json\s{1,4}|```\w{0,10}\s{1,4})?(?=\{))"
+    r"(?P<gap>\s?(?=\()|[`*]{0,2}\s\|\s`?(?=\{)|(?::\d{1,4})?\s{0,4}(?:json\s{1,4}|```\w{0,10}\s{1,4})?(?=\{))"
 )
-_DENIED = re.compile(
-    r"(?:\bnot|n['’]t|\bnever|\bno need|\binstead of|\brather than|\bwithout|\bavoid)"
-    r"(?:[^\S\n]+(?!(?:so|but|hence|thus|therefore|then|only)\b)[\w'’-]+){0,6}"
-    r"[^\S\n]+[`*\"'(]{0,3}$",
-    re.I,
-)
-"""Before a call that is mentioned and not made; behind a comma or "so", something else begins."""
-_WEIGHED = re.compile(
-    r"""
-    ^\W*(?:if|unless)\b                              # If you name a day, I will call …
-  | \b(?:could|might)\b                             # You could ask me for …
-  | \b(?:shall|should|may|can)\ I\b | \b(?:want|like)\ me\ to\b     # Shall I run …
-  | \b(?:thought|think|thinking)\ (?:of|about)\b | \bconsider(?:ed|ing)?\b
-  | \b(?:I|we|you)(?:['’]ve|\ have|\ had)?(?:\ (?:also|already|just))?\ (?:called|used|ran|tried)\b
-  | \b(?:things|something)\ like\b | \bfor\ (?:example|instance)\b | \be\.g\.
-    """,
-    re.I | re.X,
-)
-"""In a sentence up to a call that it offers, weighs, remembers or shows, and does not make."""
-_SENTENCE = re.compile(r"[.!?]\s|\n")
-MOST_BEFORE = 240
-"""Characters of a sentence in front of a call."""
 _NOT_PYTHON = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')|\b(?P<key>"""
     + "|".join(keyword.kwlist)
@@ -62,9 +40,20 @@ _JSON_NAMES = {"true": "True", "false": "False", "null": "None"}
 _BARE_KEY = re.compile(
     r"""("(?:[^"\\]|\\.)*+")|(?<=[{,\s])([A-Za-z_]\w{0,127})(?=\s{0,4}:)""", re.S
 )
+_LAST_COMMA = re.compile(r",\s{0,40}([}\]])")
+MOST_TOLD = 2_000
+"""Characters of a line behind a tool's name."""
+_WORD = re.compile(r"(?<![\w.-])[A-Za-z_]\w{0,127}+")
+_TOLD = re.compile(
+    r"(?:(?P<flag>--)|(?<![\w\"'-]))(?P<key>[A-Za-z_]\w{0,127}+)[`*]{0,2}\s{0,2}(?:[:=]|set to)?"
+    r"\s{0,2}[`*]{0,2}(?:[\"“«](?P<quoted>[^\"”»\n]{0,1000})[\"”»]"
+    r"|(?P<bare>-?\d[\d.]*(?=\W|$)(?<!\.)|true\b|false\b|(?(flag)[^\s\"]{1,200}|(?!))))",
+)
+"""A name, and what is quoted, a number or a yes or no behind it; behind `--`, any word."""
 _BLOCK = re.compile(
     r"^(?P<indent>[ \t]{0,20})(?:[-*]|\d{1,3}[.)])?[ \t]{0,4}[*_`]{0,3}"
-    r"(?:(?:name|tool|tool_name|function|action|call)[*_]{0,2}:[*_]{0,2}[ \t]{1,4})?[*_`\"']{0,3}"
+    r"(?:(?i:name|tool|tool[_ ]name|tool call|function|action|call)[*_]{0,2}:[*_]{0,2}[ \t]{1,4})?"
+    r"[*_`\"']{0,3}"
     r"(?P<name>[A-Za-z_][\w.-]{0,127}+)[*_`\"':]{0,4}[ \t]{0,4}$"
 )
 _LINE = re.compile(
@@ -99,14 +88,6 @@ _ACTION = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProseCall:
-    """A call as it is written; its arguments are what Python or JSON makes of them."""
-
-    name: str
-    arguments: Any
-
-
 @dataclass(slots=True)
 class _ProseScan:
     text: str
@@ -125,31 +106,48 @@ class _ProseScan:
         return part[1 : end - 1]
 
 
-def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[ProseCall]:
+def written_calls(text: str, tools: Collection[str], remark: Remark) -> list[TextCall]:
     """Every call to one of the tools, in order: named as actions, else with brackets."""
     if not tools:
         return []
     seen = _ProseScan(text, remark)
     return (
-        list(_blocks(text, tools)) or list(_actions(seen, tools)) or list(_bracketed(seen, tools))
+        list(_blocks(text, tools))
+        or list(_actions(seen, tools))
+        or list(_bracketed(seen, tools))
+        or list(_sentences(text, tools))
     )
 
 
-def is_mentioned(text: str, at: int) -> bool:
-    """ "I decided not to call …", "Shall I run …": what stands there is named, and not called."""
-    if _DENIED.search(text[max(0, at - 80) : at]):
-        return True
-    sentence = _SENTENCE.split(text[max(0, at - MOST_BEFORE) : at])[-1]
-    return _WEIGHED.search(sentence) is not None
+def _sentences(text: str, tools: Collection[str]) -> Iterator[TextCall]:
+    """A tool with its arguments by name, as a sentence or a command has them: `x --days 3`."""
+    offered = (word for word in _WORD.finditer(text) if is_offered(word[0], tools))
+    for word in islice(offered, MOST_TRIES):
+        line_end = text.find("\n", word.end())
+        end = min(len(text) if line_end < 0 else line_end, word.end() + MOST_TOLD)
+        schemas = schemas_of(word[0], tools)
+        values = [v for v in _TOLD.finditer(text, word.end(), end) if v["key"] in schemas]
+        if values:
+            given = {value["key"]: _told(value, schemas) for value in values}
+            yield TextCall(word[0], given, word.start(), values[-1].end())
 
 
-def _blocks(text: str, tools: Collection[str]) -> Iterator[ProseCall]:
+def _told(value: re.Match[str], schemas: Mapping[str, Any]) -> Any:
+    text = value["bare"] if value["quoted"] is None else value["quoted"]
+    return typed(text.strip(), schemas[value["key"]])
+
+
+def _blocks(text: str, tools: Collection[str]) -> Iterator[TextCall]:
     """A tool's name on a line, in a numbered list or YAML, with its arguments on those below."""
-    lines = text.splitlines()[:MOST_TRIES]
+    lines = text.splitlines(keepends=True)[:MOST_TRIES]
+    ends = list(accumulate(map(len, lines)))
     for place, line in enumerate(lines):
-        name = _name_on(line, tools)
-        if name and (found := dict(_values_below(lines[place + 1 :], name, tools))):
-            yield ProseCall(name, found)
+        name = _name_on(line.rstrip(), tools)
+        if name:
+            found = list(_values_below(lines[place + 1 :], name, tools))
+        if name and any(found):
+            begin, end = ends[place] - len(line), ends[place + len(found)]
+            yield TextCall(name, dict(filter(None, found)), begin, end)
 
 
 def _name_on(line: str, tools: Collection[str]) -> str:
@@ -159,16 +157,21 @@ def _name_on(line: str, tools: Collection[str]) -> str:
 
 def _values_below(
     lines: Sequence[str], name: str, tools: Collection[str]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, Any] | None]:
+    """Of each line; None for one that only says that arguments follow."""
     schemas = schemas_of(name, tools)
-    for line in lines:
+    for line in map(str.rstrip, lines):
         written = _LINE.match(line)
         if written is None or _name_on(line, tools):
             return
-        if written["value"]:
-            yield written["key"], _unquoted(written["value"].strip(), schemas.get(written["key"]))
-        elif written["key"].lower() not in _BETWEEN:
+        holds, value = written["key"].lower() in _BETWEEN, written["value"]
+        if holds == bool(value):
             return
+        yield (
+            None
+            if holds
+            else (written["key"], _unquoted(value.strip(), schemas.get(written["key"])))
+        )
 
 
 def _unquoted(value: str, schema: Any) -> Any:
@@ -178,31 +181,35 @@ def _unquoted(value: str, schema: Any) -> Any:
     return typed(value, schema)
 
 
-def _actions(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
+def _actions(seen: _ProseScan, tools: Collection[str]) -> Iterator[TextCall]:
     for tries, action in enumerate(_ACTION.finditer(seen.text)):
         if tries == MOST_TRIES:
             return
         name = action["name"].rstrip(".")
         if is_offered(name, tools):
-            yield ProseCall(name, _action_input(seen, action, schemas_of(name, tools)))
+            given, end = _action_input(seen, action, schemas_of(name, tools))
+            yield TextCall(name, given, action.start(), end)
 
 
-def _action_input(seen: _ProseScan, action: re.Match[str], schemas: Mapping[str, Any]) -> Any:
+def _action_input(
+    seen: _ProseScan, action: re.Match[str], schemas: Mapping[str, Any]
+) -> tuple[Any, int]:
+    """The arguments, and where they end."""
     plain = action["plain"] or action["asked"] or action["given"]
     if plain and len(schemas) == 1:
         # What is no object is the tool's one argument.
         (key,) = schemas
-        return {key: _unquoted(plain.strip(), schemas[key])}
+        return {key: _unquoted(plain.strip(), schemas[key])}, action.end()
     if not action["brace"]:
-        return {}
+        return {}, action.end()
     inside = seen.inside(action.start("brace"))
     if inside is None:
         seen.remark("a written call's arguments are never closed: taken as none")
-        return {}
-    return "{" + inside + "}"
+        return {}, action.end()
+    return "{" + inside + "}", action.end() + len(inside) + 1
 
 
-def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
+def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[TextCall]:
     end = tries = 0
     # A script that makes a function of that name calls its own.
     own = {made["name"] for made in islice(_DEFINED.finditer(seen.text), MOST_TRIES)}
@@ -212,10 +219,7 @@ def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
         if written["name"] in own:
             continue
         tries += 1
-        at = written.start()
-        if tries > MOST_TRIES or is_mentioned(seen.text, at):
-            continue
-        inside = seen.inside(written.end())
+        inside = seen.inside(written.end()) if tries <= MOST_TRIES else None
         if inside is None:
             continue
         end = written.end() + len(inside) + 2
@@ -224,7 +228,8 @@ def _bracketed(seen: _ProseScan, tools: Collection[str]) -> Iterator[ProseCall]:
 
 def _call(
     seen: _ProseScan, written: re.Match[str], inside: str, tools: Collection[str]
-) -> Iterator[ProseCall]:
+) -> Iterator[TextCall]:
+    end = written.end() + len(inside) + 2
     inside = inside.strip()
     if seen.text[written.end()] == "{":
         arguments = _object("{" + inside + "}")
@@ -235,11 +240,12 @@ def _call(
     else:
         arguments = _keywords(inside, seen.remark, tuple(schemas_of(written["name"], tools)))
     if arguments is not None:
-        yield ProseCall(written["name"], arguments)
+        yield TextCall(written["name"], arguments, written.start(), end)
 
 
 def _object(text: str) -> Any:
-    for written in (text, _BARE_KEY.sub(lambda key: key[1] or f'"{key[2]}"', text)):
+    quoted = _BARE_KEY.sub(lambda key: key[1] or f'"{key[2]}"', text)
+    for written in (text, quoted, _LAST_COMMA.sub(r"\1", quoted)):
         try:
             value = parse_lenient_json(written)
         except UnreadableError:

@@ -323,3 +323,61 @@ def test_markup_without_end_is_read_in_time(part: str) -> None:
     calls_of("<function=search>" + part * 100_000, OFFERED)
     calls_of(part * 100_000, OFFERED)
     assert time.monotonic() - begin < 20
+
+
+FORMS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("blind_forms.jsonl").read_text("utf-8").splitlines()
+]
+"""Answers written and labelled by somebody who had not seen the reader, half of them mentions."""
+
+
+def reads_rightly(form: dict[str, Any]) -> bool:
+    calls = calls_of(form["text"], form["tools"]).calls
+    found = [[call.name.rpartition(".")[2], dict(call.arguments)] for call in calls]
+    return found == [[call["name"], call["arguments"]] for call in form["calls"]]
+
+
+@pytest.mark.parametrize(("made", "at_least"), [(True, 46), (False, 36)])
+def test_blind_forms_are_read_and_blind_mentions_are_not(made: bool, at_least: int) -> None:
+    forms = [form for form in FORMS if bool(form["calls"]) == made]
+
+    assert len(forms) == 50
+    assert sum(map(reads_rightly, forms)) >= at_least
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "Shall I go ahead?",
+        "Das habe ich nicht getan, weil es nicht nötig ist.",
+        "在您确认之前我不会发送。",
+        "It returned 5 euros, which is what you expected to see.",
+    ],
+)
+def test_whoever_writes_on_behind_a_call_has_made_none(behind: str) -> None:
+    written = 'get_stock_price(symbol="AAPL")'
+
+    assert plain(f"Now: {written}") == [("get_stock_price", ARGUMENTS)]
+    assert plain(f"Now: {written}\n\n{behind}") == []
+
+
+def test_a_list_as_the_task_asks_for_it_may_be_explained_behind() -> None:
+    text = f"```json\n[{TEXT}]\n```\nThis asks for the price of Apple, as was wanted."
+
+    assert plain(text) == [("get_stock_price", ARGUMENTS)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I use get_stock_price with **symbol** set to "AAPL".',
+        "Ich nutze get_stock_price mit symbol = “AAPL”.",
+        "```bash\nget_stock_price --symbol AAPL\n```",
+        '| 1 | `get_stock_price` | `{"symbol": "AAPL"}` |',
+        "{'name': 'get_stock_price', 'arguments': {'symbol': 'AAPL'}}",
+        'await tools.get_stock_price({\n  symbol: "AAPL",\n});',
+    ],
+)
+def test_a_call_in_a_sentence_a_command_a_table_or_code_is_read(text: str) -> None:
+    assert plain(text) == [("get_stock_price", ARGUMENTS)]
