@@ -18,10 +18,12 @@ from unicodedata import category
 import pytest
 
 from runner.cli.verbs import demo
+from runner.records import AnswerStep
 from runner.records.transcript_files import iter_transcript
 from runner.report.cell_text import cell_text
 from runner.report.html import PAGE_BYTES
 from runner.report.html import pages as pages_of
+from runner.report.html.answers import MarkedAnswer, answers
 from runner.report.records import Report
 from runner.report.repeat import how_to_repeat
 from runner.report.view import view_of
@@ -34,6 +36,7 @@ from tests.report.loaded import GATE
 
 __all__ = ["template"]
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
+ONE = "It goes from `dispatch_all` (`app.py:11`) on."
 SERIOUS = ("serious", "critical")
 SERVERS = ("codegraph", "cclsp", "code-index-mcp")
 PAGES = ("three", "grid", "broken", "demo", "exact", "import", "hostile")
@@ -204,6 +207,17 @@ def test_every_cell_and_citation_has_an_address_of_its_own(made: dict[str, MadeR
             assert f"cell-{cell.cell.id[:16]}" in ids
         links = re.findall(r'href="#([^"]+)"', text_of(run))
         assert set(links) <= set(ids) and len(links) > 20
+
+
+def test_one_answer_to_several_steps_stands_once(made: dict[str, MadeRun]) -> None:
+    cell = made["three"].data.blocks[0].cells[0]
+    steps = [
+        AnswerStep(name=name, prompt="All?", text=text, completed=True)
+        for name, text in [("trace", ONE), ("callers", ONE), ("tests", "In `app.py:21`.")]
+    ]
+    shown = "".join(answers(MarkedAnswer(replace(cell, answer=tuple(steps)))))
+    assert shown.count("dispatch_all") == 1 and shown.count("<section>") == 2
+    assert "One answer to steps 1, 2: trace, callers" in shown and "Step 3: tests" in shown
 
 
 def test_the_same_run_gives_the_same_page(made: dict[str, MadeRun]) -> None:
@@ -603,6 +617,27 @@ def test_a_phone_shows_it_without_scrolling_sideways(
 
 
 @needs_chromium
+@pytest.mark.parametrize("width", [360, 700, 1000, 1400])
+@pytest.mark.parametrize("name", ["three", "exact", "demo"])
+def test_no_name_in_a_forest_plot_lies_over_what_is_drawn(
+    pages: dict[str, Path], page: Browser, name: str, width: int
+) -> None:
+    shown(page, pages[name], width=width)
+    over = page.asked(
+        "(() => { const of = what => [...document.querySelectorAll(what)]"
+        ".filter(it => it.checkVisibility())"
+        ".map(it => [it.textContent, it.getBoundingClientRect()]);"
+        "const words = of('.forest > text, .forest > g > text');"
+        "const drawn = of('.forest :is(circle, .range, .reach, .noise)');"
+        "window.seen = [words.length, drawn.length];"
+        "const meet = (a, b) => a.left < b.right && b.left < a.right"
+        "  && a.top < b.bottom && b.top < a.bottom;"
+        "return words.filter(([, a]) => drawn.some(([, b]) => meet(a, b))).map(([it]) => it); })()"
+    )
+    assert over == [] and min(page.asked("window.seen")) >= 6
+
+
+@needs_chromium
 @pytest.mark.parametrize("name", PAGES)
 def test_on_paper_the_verdict_ends_on_the_first_sheet_and_its_drawings_by_the_fourth(
     pages: dict[str, Path], page: Browser, name: str
@@ -637,10 +672,13 @@ def test_pictures_for_the_pages_of_the_docs(
         shown(page, made["three"], **look).picture(folder / f"{name}.webp")
     for name in ("demo", "broken", "import", "exact", "grid"):
         look = {"width": 900, "height": 1100}
-        shown(page, pages[name], **look).picture(folder / f"page-{name}.webp", quality=40)
+        shown(page, pages[name], **look).picture(folder / f"page-{name}.webp", quality=32)
     cell = made["three"].run.cells[1].cell.id[:16]
     shown(page, made["three"], f"#cell-{cell}-cite-2", width=1000, height=900)
     page.asked(f"document.querySelector('#cell-{cell}').scrollIntoView()")
     page.picture(folder / "report-answer.webp")
+    shown(page, made["three"], width=1000, height=420)
+    page.asked("location.hash = document.querySelector('.answer a.cite').hash")
+    page.picture(folder / "report-lines.webp", quality=50)
     sizes = {it.name: it.stat().st_size for it in folder.glob("*.webp")}
-    assert len(sizes) == 9 and sum(sizes.values()) < 400_000, json.dumps(sizes)
+    assert len(sizes) == 10 and sum(sizes.values()) < 400_000, json.dumps(sizes)
