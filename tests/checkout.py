@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import uuid
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,6 +179,34 @@ def server(name: str, mode: str, **changes: Any) -> dict[str, Any]:
     }
 
 
+# --- the command --------------------------------------------------------------------------------
+
+
+def said(arguments: Sequence[str], **env: str) -> subprocess.CompletedProcess[str]:
+    """What the command says and how it ends, in this process and the folder it is in.
+
+    A process takes longer to start than most verbs to run.
+    """
+    out, errors = io.StringIO(), io.StringIO()
+    # Or the collection below would go through all that a session's tests have imported.
+    gc.freeze()
+    with (
+        patch.dict(os.environ, env),
+        redirect_stdout(out),
+        redirect_stderr(errors),
+        pytest.raises(SystemExit) as end,
+    ):
+        main(arguments)
+    with catch_warnings(action="ignore", category=ResourceWarning):
+        # A process's end closes what a verb leaves open; here another test would be blamed.
+        gc.collect()
+    gc.unfreeze()
+    code = end.value.code
+    assert isinstance(code, int)
+    argv = [str(COMMAND), *arguments]
+    return subprocess.CompletedProcess(argv, code, out.getvalue(), errors.getvalue())
+
+
 # --- the checkout -------------------------------------------------------------------------------
 
 
@@ -201,27 +230,8 @@ class Checkout:
         )
 
     def said(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        """The same in this process, whose streams and signals are not its own.
-
-        A process takes longer to start than most verbs to run.
-        """
-        argv, out, errors = self.argv(*arguments), io.StringIO(), io.StringIO()
-        # Or the collection below would go through all that a session's tests have imported.
-        gc.freeze()
-        with (
-            patch.dict(os.environ, env),
-            redirect_stdout(out),
-            redirect_stderr(errors),
-            pytest.raises(SystemExit) as end,
-        ):
-            main(argv[1:])
-        with catch_warnings(action="ignore", category=ResourceWarning):
-            # A process's end closes what a verb leaves open; here another test would be blamed.
-            gc.collect()
-        gc.unfreeze()
-        code = end.value.code
-        assert isinstance(code, int)
-        return subprocess.CompletedProcess(argv, code, out.getvalue(), errors.getvalue())
+        """The same in this process, whose streams and signals are not its own."""
+        return said(self.argv(*arguments)[1:], **env)
 
     def argv(self, *arguments: str) -> list[str]:
         """A run has one trial unless it says otherwise: two would take twice as long."""

@@ -27,24 +27,22 @@ os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".fairtrial" / "pycache"
 gc.set_threshold(100_000, 20, 20)
 
 LONGEST = (
-    *(
-        "versions/test_planted",
-        "versions/test_with_model",
-        "real_agents/test_codex",
-        "real_agents/test_opencode",
-        "real_agents/test_servers_of_users",
-    ),
-    "versions/test_workflows",
+    # Whoever comes first builds the base image, a minute in which a test of containers only waits.
+    "versions/test_planted",
+    *("anchors/test_examination", "anchors/test_gate", "test_attest", "anchors/test_cheats"),
+    *("benchmarks/agentbench/test_values", "anchors/test_keys", "anchors/test_rescored"),
+    *("anchors/test_run_people", "anchors/test_gated", "anchors/test_figures", "test_wheel"),
+    *("versions/test_with_model", "real_agents/test_codex", "real_agents/test_opencode"),
+    *("real_agents/test_servers_of_users", "versions/test_workflows", "test_codes"),
     *("test_pages", "trying/test_try", "test_cli", "trying/test_searching", "models/test_cells"),
-    *("test_wheel", "trying/test_over_http", "benchmarks/agentbench/test_run", "test_codes"),
-    *("trying/test_try_images", "sandbox/test_blame", "sandbox/test_sidecar", "test_attest"),
-    *("anchors/test_examination", "anchors/test_rescored", "benchmarks/agentbench/test_router"),
-    *("anchors/test_gate", "anchors/test_gated", "anchors/test_figures", "test_ground"),
-    *("test_campaign", "test_servers", "sandbox/test_docker", "test_volumes", "models/test_local"),
-    *("anchors/test_cheats", "test_workspace", "models/test_remote"),
+    *("scale/test_dask", "scale/test_dask_here", "scale/test_kills", "scale/test_hosts"),
+    *("trying/test_over_http", "benchmarks/agentbench/test_run", "test_volumes"),
+    *("trying/test_try_images", "sandbox/test_blame", "sandbox/test_sidecar"),
+    *("benchmarks/agentbench/test_router", "test_campaign", "test_servers"),
+    *("sandbox/test_docker", "models/test_local", "test_workspace", "models/test_remote"),
 )
-"""Files that take longest, those of a minute or more first: one that a worker begins last keeps the
-others waiting for it. xdist would begin with those of many tests, which are short ones."""
+"""Files that take longest: one that a worker begins last keeps the others waiting for it. xdist
+would begin with those of many tests, which are short ones."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

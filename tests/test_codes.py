@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import shlex
@@ -9,9 +11,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import docker
 import pytest
@@ -74,16 +77,14 @@ def refusal(done: subprocess.CompletedProcess[str]) -> str:
 # --- who reads ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "after", ["", "2> >(exit 0)", "2>&-", "2>/dev/full", ">/dev/null 2>&-", "| head -1", "| true"]
-)
+@pytest.mark.parametrize("after", ["2> >(exit 0)", "2>/dev/full", "| head -1"])
 def test_a_run_that_is_not_measured_ends_in_1_whoever_reads(template: Checkout, after: str) -> None:
     done = shell(template, *REPORT, before="set -o pipefail;", after=after)
     assert done.returncode == 1, done.stderr
     assert "Broken" not in done.stderr and "Exception ignored" not in done.stderr
 
 
-@pytest.mark.parametrize("after", ["", "2>&-", "2>/dev/full", "| head -1", "2> >(exit 0)"])
+@pytest.mark.parametrize("after", ["", "2>&-", "| true"])
 def test_a_verb_that_succeeds_ends_in_0_whoever_reads(template: Checkout, after: str) -> None:
     done = shell(template, "server", "list", before="set -o pipefail;", after=after)
     assert (done.returncode, done.stderr) == (0, "")
@@ -184,28 +185,24 @@ def test_without_git_the_user_is_told_to_install_it(template: Checkout, tmp_path
         assert "git is not installed" in refusal(done)
 
 
-REFUSING = """\
-import builtins, io, os, pathlib, sys
-number, part = int(sys.argv.pop(1)), sys.argv.pop(1)
-def refuse(name):
-    real = getattr(os, name)
-    def refusing(path, *more, **options):
-        if part in str(path):
-            raise OSError(number, os.strerror(number), str(path))
-        return real(path, *more, **options)
-    setattr(os, name, refusing)
-for name in ("mkdir", "open", "rename", "replace", "scandir", "listdir"):
-    refuse(name)
-real_open = io.open
-def opened(file, *more, **options):
-    if part in str(file):
-        raise OSError(number, os.strerror(number), str(file))
-    return real_open(file, *more, **options)
-io.open = builtins.open = opened
-from runner.cli.main import main
-main(sys.argv[1:])
-"""
-"""The system, for a user who is root: it refuses what has `part` in its path."""
+@contextmanager
+def refusing(number: int, part: str) -> Iterator[None]:
+    """The system, for a user who is root: it refuses what has `part` in its path."""
+
+    def refused(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *more: Any, **options: Any) -> Any:
+            if part in str(path):
+                raise OSError(number, os.strerror(number), str(path))
+            return real(path, *more, **options)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("mkdir", "open", "rename", "replace", "scandir", "listdir"):
+            patch.setattr(os, name, refused(getattr(os, name)))
+        patch.setattr(io, "open", refused(io.open))
+        patch.setattr("builtins.open", io.open)
+        yield
 
 
 @pytest.mark.parametrize(
@@ -223,21 +220,18 @@ main(sys.argv[1:])
     ],
 )
 def test_what_the_system_refuses_is_the_users_to_mend(
-    checkout: Checkout, part: str, arguments: tuple[str, ...], number: str = "EROFS"
+    checkout: Checkout, part: str, arguments: tuple[str, ...], number: int = errno.EROFS
 ) -> None:
-    import errno
-
     shutil.rmtree(checkout.root / ".fairtrial", ignore_errors=True)
-    code = str(getattr(errno, number))
-    argv = [sys.executable, "-c", REFUSING, code, part, "--root", str(checkout.root), *arguments]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_SEC, check=False)
+    with refusing(number, part):
+        done = checkout.said(*arguments)
     assert done.returncode == 1, done.stderr
     assert "our bug" not in done.stderr and "a bug of ours" not in done.stderr
     assert "hint: " in done.stderr or "FAIL" in done.stdout
 
 
-@pytest.mark.parametrize("number", ["EACCES", "ENOSPC"])
-def test_another_refusal_of_the_system_is_the_users_too(checkout: Checkout, number: str) -> None:
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOSPC])
+def test_another_refusal_of_the_system_is_the_users_too(checkout: Checkout, number: int) -> None:
     test_what_the_system_refuses_is_the_users_to_mend(checkout, "/runs/", REPORT, number)
 
 

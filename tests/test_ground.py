@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
-from tests.checkout import git, repository
+from tests.checkout import git, repository, said
 
 KEYS = [
     "written",
@@ -41,19 +40,12 @@ def upstream(tmp_path: Path) -> tuple[Path, str]:
 def ground(
     upstream: tuple[Path, str], cwd: Path, *arguments: str, home: str = "", **env: str
 ) -> subprocess.CompletedProcess[str]:
-    argv = [
-        str(Path(sys.executable).parent / "fairtrial"),
-        "ground",
-        "--repo",
-        str(upstream[0]),
-        "--commit",
-        upstream[1],
-        *arguments,
-    ]
-    environment = {**os.environ, "HOME": home or str(cwd / "home"), "XDG_CACHE_HOME": "", **env}
-    return subprocess.run(
-        argv, cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
+    environment = {"HOME": home or str(cwd / "home"), "XDG_CACHE_HOME": "", **env}
+    with chdir(cwd):
+        return said(
+            ["ground", "--repo", str(upstream[0]), "--commit", upstream[1], *arguments],
+            **environment,
+        )
 
 
 def test_a_hallucination_fails_the_verb_if_it_has_to_be_strict(

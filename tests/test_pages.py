@@ -81,8 +81,8 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 NAMED = re.compile(r"\bdocs/\w+\.md\b")
 CODE = re.compile(r"`[^`\n]*`")
-FIGURE = re.compile(r" *-?\d(?:[\d,]|\.\d)*")
-"""`  0.272`, ` -0.022`, `69`."""
+FIGURE = re.compile(r" *[-+]?\d(?:[\d,]|\.\d)*")
+"""`  0.272`, ` -0.022`, `+0.013`, `69`."""
 AT_COMMAND = 'cd "$(cat "$1")" && eval "$2"; code=$?; pwd >"$1"; exit $code'
 """One command line in the folder that the one before it ended in."""
 
@@ -239,6 +239,7 @@ def test_an_ellipsis_stands_for_anything_and_nothing_else_does() -> None:
     assert not _fits(("a … c", "…", "z"), "a b d\nx\nz\n")
     assert not _fits(("a",), "a\nb\n")
     assert _fits(("b  1.5  ~12",), "b 10.5 ~1,200\n", loose=True)
+    assert _fits(("a  +0.000",), "a -0.012\n", loose=True), "which arm is ahead is a figure"
     assert not _fits(("b  1.5",), "b    —\n", loose=True)
 
 

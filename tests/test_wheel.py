@@ -184,7 +184,8 @@ def test_an_edited_installed_file_is_refused(wheel: Path, tmp_path: Path) -> Non
 def test_a_missing_engine_is_told_without_speaking_of_a_checkout(
     installed: Installed, tmp_path: Path
 ) -> None:
-    done = installed.fairtrial(tmp_path, "demo", DOCKER_HOST=f"unix://{tmp_path}/none.sock")
+    nowhere = f"unix://{tmp_path}/none.sock"
+    done = installed.fairtrial(tmp_path, "server", "check", "mcp-ripgrep", DOCKER_HOST=nowhere)
     assert done.returncode == 1
     assert "no Docker Engine answers" in done.stderr
     assert "hint: it is where DOCKER_HOST says" in done.stderr

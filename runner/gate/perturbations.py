@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import random
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from runner.grounding.pointing import same_file
@@ -20,6 +20,8 @@ SEED = "perturbations 1"
 
 _SENTENCE = re.compile(r"((?<=[.!?])[ \t]+|[ \t]+\|[ \t]*)")  # `It runs. Then`, `| a | b |`
 _MARKER = re.compile(r"[ \t>|]*(?:(?:[-*+•#]+|\d{1,3}[.)])[ \t]+)?")  # `- `, `2. `, `## `, `| `
+_ROW = re.compile(r"[ \t]*\|.*\|")
+_RULE = re.compile(r"[ \t]*\|[ \t:|-]+\|[ \t]*")  # `|---|:--|` under a table's head
 _NUMBER = r"\d{1,6}"
 _RANGE = rf"{_NUMBER}(?:[-–]{_NUMBER})?"
 _LIST = rf"{_RANGE}(?:(?:,[ ]?|[ ]and[ ]){_RANGE})*(?!\w|\.\d)"
@@ -40,7 +42,31 @@ _HUSK = re.compile(r"`[ \t]*`|\([\s,;`]*(?:and)?[\s,;`]*\)|\[\]\([^)\s]*\)")
 @lru_cache(maxsize=1024)
 def shuffled(text: str) -> str:
     """The words of each sentence in another order: who does what is gone, no word is."""
-    return "\n".join(_shuffled_line(line, number) for number, line in enumerate(text.split("\n")))
+    lines = [_shuffled_line(line, number) for number, line in enumerate(text.split("\n"))]
+    return "\n".join(_with_rows_mixed(lines))
+
+
+def _with_rows_mixed(lines: Sequence[str]) -> Iterator[str]:
+    """Each column of a table turned by another number of rows.
+
+    A cell of one or two words says in its row what a sentence says, and outlives its own shuffling.
+    """
+    for is_table, block in itertools.groupby(lines, key=lambda line: _ROW.match(line) is not None):
+        rows = list(block)
+        ruled = 2 if len(rows) > 1 and _RULE.fullmatch(rows[1]) else 0
+        yield from rows[:ruled] if is_table else rows
+        if is_table:
+            yield from _turned([row.split("|") for row in rows[ruled:]])
+
+
+def _turned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widest = max(map(len, rows), default=0)
+    columns = [[row[place] if place < len(row) else "" for row in rows] for place in range(widest)]
+    for place, column in enumerate(columns):
+        # What stands before the first bar is no cell; the first column stays.
+        by = 1 + (place - 2) % max(1, len(rows) - 1) if place > 1 else 0
+        columns[place] = [*column[by:], *column[:by]]
+    return ("|".join(cells) for cells in zip(*columns, strict=True))
 
 
 def _shuffled_line(line: str, number: int) -> str:

@@ -66,7 +66,7 @@ def citations_text(
 
 def _line(citation: Citation) -> str:
     said = citation.reason + _weakness(citation) + _really(citation)
-    return f"  {_mark(citation)} {citation.written}{_meant(citation)}: {said}"
+    return f"  {_mark(citation)} {citation.written}{meant(citation)}: {said}"
 
 
 def _mark(citation: Citation) -> str:
@@ -81,7 +81,7 @@ def _weakness(citation: Citation) -> str:
     return "; what is said of them is not there" if citation.weak else ""
 
 
-def _meant(citation: Citation) -> str:
+def meant(citation: Citation) -> str:
     """The place in full, if the text gives a part of it: ` = src/app.py:3`."""
     if citation.path in citation.written:
         return ""

@@ -96,8 +96,10 @@ def _cells(columns: Sequence[Column[Row_contra]], row: Row_contra) -> tuple[str,
 
 def clean(text: str, limit: int = TEXT_SHOWN) -> str:
     """One line without control or direction characters, clipped with a mark."""
-    words = map(_harmless, _ANSI.sub("", text).split())
-    line = " ".join(filter(None, words))
+    # Most texts are printable throughout, and a large report asks for a hundred a cell.
+    line = " ".join(text.split())
+    if not line.isprintable():
+        line = " ".join(filter(None, map(_harmless, _ANSI.sub("", text).split())))
     if len(line) <= limit:
         return line
     return f"{line[:limit].rstrip()}… ({len(line):,} characters)"
@@ -105,6 +107,8 @@ def clean(text: str, limit: int = TEXT_SHOWN) -> str:
 
 def lines_of(text: str, limit: int) -> str:
     """Its lines without control or direction characters, the whole clipped with a mark."""
+    if len(text) <= limit and text.isprintable():
+        return text
     shown = "\n".join(map(_plain_line, _ANSI.sub("", text[:limit]).split("\n")))
     return shown if len(text) <= limit else f"{shown}… ({len(text):,} characters)"
 

@@ -123,6 +123,8 @@ class CallMade:
 class CellEvidence:
     cell: Cell
     label: str
+    repository: str = ""
+    """What files call the scenario's code at its commit."""
     result: CellResult | None
     scorecard: Scorecard | None
     answer: tuple[AnswerStep, ...] = ()
@@ -349,6 +351,7 @@ class _Reader:
         calls = tuple(_calls(events))
         return _but(
             bare,
+            repository=scenario.repository.label,
             answer=answer.steps,
             effort=effort,
             cited=tuple(self._cited(of)),
@@ -372,7 +375,9 @@ class _Reader:
         except FairtrialError:
             # No such file or line: the verdict beside it says so.
             return None
-        return Excerpt(first=first, lines=tuple(text.split("\n")))
+        lines = tuple(text.split("\n"))
+        # Lines before the file's end alone would stand for those that are cited past it.
+        return Excerpt(first=first, lines=lines) if first + len(lines) > citation.start else None
 
 
 def _but(bare: CellEvidence, **more: object) -> CellEvidence:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 20, 30, 44
 """Margins, for the axes' words: above, the upright axis's own, clear of its last number."""
-CHAR_WIDTH, LINE_HEIGHT = 6.8, 14
-ON_A_PHONE = 2
-"""So many times as wide a label is there: the plot is half as wide, and letters keep their size."""
+CHAR_WIDTH, LINE_HEIGHT = 7.4, 14
+NARROW = 2.4
+"""So many times as wide a label is on a phone, or where three plots stand beside one another: the
+plot is narrower, and letters keep their size."""
 RADIUS = 6
 LABEL_PLACES = [(side, rows) for rows in (0, -1, 1, -2, 2, -3, 3) for side in ("start", "end")]
 """Where a label may stand, the best first: right or left of its point, and lines further down."""
@@ -90,7 +91,7 @@ class Plot:
     @property
     def marks(self) -> list[Mark]:
         """From the top down, each label where no other and no point is in its way."""
-        taken = [_around(self._across(point.x), _up(point.y)) for point in self.points]
+        taken = [box for point in self.points for box in self._boxes(point)]
         marks: list[Mark] = []
         for point in sorted(self.points, key=lambda one: (-one.y, one.x)):
             x, y = self._across(point.x), _up(point.y)
@@ -113,6 +114,15 @@ class Plot:
             )
         return marks
 
+    def _boxes(self, point: Point) -> Iterator[Box]:
+        """What of it no label may cover: the point and its whiskers."""
+        x, y = self._across(point.x), _up(point.y)
+        yield x - RADIUS * NARROW, y - RADIUS, x + RADIUS * NARROW, y + RADIUS
+        if point.x_low is not None and point.x_high is not None:
+            yield self._across(max(0, point.x_low)), y - 2, self._across(point.x_high), y + 2
+        if point.low is not None and point.high is not None:
+            yield x - 2, _up(point.high), x + 2, _up(point.low)
+
     def _level(self, y: float) -> str:
         return f"{100 * y:.3g} %" if self.shares else f"{y:.3g}"
 
@@ -128,25 +138,22 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 
-def _around(x: float, y: float) -> Box:
-    return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
-
-
 def _placed(x: float, y: float, chars: int, taken: Sequence[Box]) -> tuple[str, float, Box]:
     """Its side, its base line and its box; right of its point if there is no free place."""
-    found = []
+    found = [place for times in (NARROW, 1) for place in _places(x, y, chars, times)]
+    for side, base, box in found:
+        is_inside = box[0] >= LEFT and box[2] <= WIDTH
+        if is_inside and not any(_overlap(box, other) for other in taken):
+            return side, base, box
+    return found[0]
+
+
+def _places(x: float, y: float, chars: int, times: float) -> Iterator[tuple[str, float, Box]]:
+    gap, width = 9 * times, chars * CHAR_WIDTH * times
     for side, rows in LABEL_PLACES:
         base = y + 4 + rows * LINE_HEIGHT
-        left = x + 9 if side == "start" else x - 9 - chars * CHAR_WIDTH
-        box = (left, base - LINE_HEIGHT + 3, left + chars * CHAR_WIDTH, base + 3)
-        found.append((side, base, box))
-    free = [one for one in found if not any(_overlap(one[2], other) for other in taken)]
-    for times in (ON_A_PHONE, 1):
-        reach = 9 + times * chars * CHAR_WIDTH
-        for one in free:
-            if x + reach <= WIDTH if one[0] == "start" else x - reach >= LEFT:
-                return one
-    return found[0]
+        left = x + gap if side == "start" else x - gap - width
+        yield side, base, (left, base - LINE_HEIGHT + 3, left + width, base + 3)
 
 
 def _overlap(one: Box, other: Box) -> bool:

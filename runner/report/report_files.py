@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shutil import rmtree
 
 from runner.records import Record
 from runner.records.run_store import write_bytes, write_whole
@@ -44,14 +45,26 @@ def write_report(report: Report, folder: Path, data: PageData = html.NO_DATA) ->
 
     Returns those that stand in `folder` itself.
     """
-    written = set()
-    for name, content in forms(report, data):
-        write_whole(folder / name, content)
-        written.add(name)
-    # A page of an earlier report would pass for one of this.
-    for stale in (folder / PAGES).glob("*.html"):
-        if f"{PAGES}/{stale.name}" not in written:
-            stale.unlink()
+    beside, part = folder / PAGES, folder / f".{PAGES}.part"
+    try:
+        rmtree(part, ignore_errors=True)
+        for name, content in forms(report, data):
+            if name in FORMATS:
+                write_whole(folder / name, content)
+            else:
+                # Were each of thousands written whole, a fifth of such a report would wait for
+                # the disk: their folder is.
+                part.mkdir(exist_ok=True)
+                (part / Path(name).name).write_text(content, "utf-8")
+        # A page of an earlier report would pass for one of this.
+        rmtree(beside, ignore_errors=True)
+        if part.is_dir():
+            part.replace(beside)
+    except OSError as error:
+        message = f"cannot write: {error.strerror}"
+        raise FairtrialError(message, where=str(beside), hint="free some disk space") from error
+    finally:
+        rmtree(part, ignore_errors=True)
     return tuple(folder / name for name in FORMATS)
 
 

@@ -1136,8 +1136,8 @@ def provenance(report: Report) -> Iterator[tuple[str, str]]:
     yield (
         "attestation",
         # It holds the page's digest: a page that held its digest in turn could not be written.
-        f"`fairtrial attest {clean(report.run)}` names this page's digest, so none of its own "
-        "stands here. It names the evidence as above: by that the two are matched",
+        f"made after this page, by `fairtrial attest {clean(report.run)}`, since it holds the "
+        "page's digest. It is of this page's run if it names the same evidence",
     )
 
 

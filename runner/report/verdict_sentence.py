@@ -28,7 +28,7 @@ def verdicts(report: Report) -> Iterator[str]:
     }:
         yield from _without_verdict(compared[0].delta.says, compared)
     else:
-        yield from (_sentence(report, arm) for arm in compared)
+        yield from _sentences(report, compared)
         yield from _alike(report)
 
 
@@ -84,6 +84,18 @@ def _without_verdict(why: str, compared: list[ArmReport]) -> Iterator[str]:
     told = "; ".join(f"{clean(arm.label)} {_figure(arm.delta)}{_cost(arm)}" for arm in compared)
     yield f"{why[:1].upper()}{why[1:]}."
     yield f"Differences from the shell: {told}."
+
+
+def _sentences(report: Report, compared: list[ArmReport]) -> Iterator[str]:
+    """One a server; of servers of which the same is to be said, one."""
+    told: dict[str, list[str]] = {}
+    for arm in compared:
+        said, name = _sentence(report, arm), f"{clean(arm.label)}: "
+        is_named_first = said.startswith(name)
+        names = told.setdefault(said.removeprefix(name), [])
+        names += [clean(arm.label)] * is_named_first
+    for said, names in told.items():
+        yield f"{listed(names, len(names))}: {said}" if names else said
 
 
 def _sentence(report: Report, arm: ArmReport) -> str:

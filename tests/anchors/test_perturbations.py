@@ -32,6 +32,14 @@ def test_shuffling_keeps_every_word_in_its_sentence_and_loses_their_order() -> N
     assert [line.count(" | ") for line in shuffled.split("\n")[-4:-1]] == [1, 1, 1]
 
 
+def test_a_row_of_short_cells_says_no_more_what_it_said() -> None:
+    rows = ["| sends | queue.py:8 |", "| acks | queue.py:20 |", "| retries | net.ts:3 |"]
+    table = ["| does | where |", "|---|---|", *rows]
+    shuffled = perturbations.shuffled("\n".join(table)).split("\n")
+    assert shuffled[1:2] == table[1:2] and not set(shuffled[2:]) & set(rows)
+    assert sorted("".join(shuffled).split()) == sorted("".join(table).split())
+
+
 @pytest.mark.parametrize("text", ["", "one", "the the the", "\n\n", "a b"])
 def test_text_without_an_order_to_lose_ends(text: str) -> None:
     assert sorted(perturbations.shuffled(text)) == sorted(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from runner.authoring.exact.language_servers import PROGRAMS
 from runner.authoring.exact.question_files import folder_name, read_suite
 from runner.catalog.locks import read_repos_lock
-from tests.checkout import ROOT
-from tests.proposing.test_command import fairtrial, project
+from tests.checkout import COMMAND, ROOT
+from tests.helpers import PATIENCE_SEC
+from tests.proposing.test_command import environment, fairtrial, project
 from tests.proposing.test_history import AFTER, BEFORE
 from tests.proposing.trees import PYTHON, commit, padded
 
@@ -41,20 +44,18 @@ def test_two_processes_make_the_same_questions_of_one_tree(tmp_path: Path, proje
     commit(tmp_path / "shop", MANY)
     made = set()
     for seed in ("1", "2"):
-        arguments = (
-            "--repo",
-            "../shop",
-            "--questions",
-            "6",
-            "--unchecked",
-            "--name",
-            f"hash{seed}",
-        )
-        with pytest.MonkeyPatch.context() as patch:
+        name = f"hash{seed}"
+        words = ("exact", "make", "--repo", "../shop", "--questions", "6", "--unchecked")
+        subprocess.run(
+            [str(COMMAND), *words, "--name", name],
+            cwd=project,
             # Where a set's order counted, it would draw other questions.
-            patch.setenv("PYTHONHASHSEED", seed)
-            fairtrial(project, "exact", "make", *arguments)
-        made.add((project / f"scenarios/exact/hash{seed}/questions.yaml").read_text())
+            env={**os.environ, **environment(project), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            timeout=PATIENCE_SEC,
+            check=True,
+        )
+        made.add((project / f"scenarios/exact/{name}/questions.yaml").read_text())
     assert len(made) == 1
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from contextlib import chdir
 from pathlib import Path
 
 import docker
 import pytest
 
 from runner.catalog.project import init
-from tests.checkout import ROOT, git
+from tests.checkout import git, said
 from tests.proposing.test_history import AFTER, BEFORE
 from tests.proposing.trees import PYTHON, commit, padded
 
@@ -53,22 +51,15 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+def environment(project: Path) -> dict[str, str]:
+    """With caches beside the project."""
+    return {"XDG_CACHE_HOME": str(project.parent / "cache"), "COLUMNS": "200"}
+
+
 def fairtrial(project: Path, *arguments: str, code: int = 0) -> tuple[str, str]:
-    """Its stdout and stderr, in a project, with caches beside it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "runner.cli.main", *arguments],
-        cwd=project,
-        env={
-            **os.environ,
-            "XDG_CACHE_HOME": str(project.parent / "cache"),
-            "PYTHONPATH": str(ROOT),
-            "COLUMNS": "200",
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    """Its stdout and stderr, in a project."""
+    with chdir(project):
+        done = said(arguments, **environment(project))
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout, done.stderr
 
@@ -84,7 +75,7 @@ def finish(folder: Path) -> None:
         head, _, rest = rubric.partition("        # TO WRITE")
         rubric = head + facts + rest.partition("facts: []\n")[2]
     (folder / "rubric.yaml").write_text(rubric)
-    for number, said in enumerate(
+    for number, sentence in enumerate(
         (
             "look_twice counts twice and compares (shop/audit.py:8).",
             "No test holds a till that is missing.",
@@ -92,7 +83,7 @@ def finish(folder: Path) -> None:
         start=1,
     ):
         path = folder / f"reference/{number}.md"
-        path.write_text(path.read_text().partition("TO WRITE")[0] + f"- {said}\n")
+        path.write_text(path.read_text().partition("TO WRITE")[0] + f"- {sentence}\n")
 
 
 def test_a_private_folder_becomes_a_scenario_that_check_finishes_and_a_run_measures(

@@ -13,6 +13,7 @@ from runner.records import AnswerStep, MustCite, Rubric, RubricStep
 from runner.scoring.judges import open_judge
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.support.errors import FairtrialError
+from tests.proposing.test_tree import SHAPES
 from tests.proposing.trees import PYTHON, tree_of
 
 
@@ -33,6 +34,21 @@ def test_the_best_symbol_is_asked_about_with_every_place_proven(tmp_path: Path) 
     )
     tree = tree_of(tmp_path / "again", PYTHON)
     assert not list(unproven(tree, first))
+
+
+def test_who_overrides_a_method_is_asked_with_every_place_proven(tmp_path: Path) -> None:
+    tree = tree_of(tmp_path, SHAPES)
+    (asked,) = propose(tree, families(tree), 4)
+    assert asked.step.name == "overrides-of-draw-outline"
+    assert asked.about == (
+        "who overrides Shape.draw_outline: 2 classes, of 1 methods that are overridden"
+    )
+    assert {(it.path, it.line) for it in asked.step.must_cite} == {
+        ("shapes/base.py", 2),
+        ("shapes/round.py", 5),
+        ("shapes/round.py", 10),
+    }
+    assert not [word for word in ("Circle", "Ring") if word in asked.step.prompt]
 
 
 def test_the_prompt_gives_no_keyword_away(tmp_path: Path) -> None:

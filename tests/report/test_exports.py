@@ -13,6 +13,10 @@ import jsonschema
 import pyarrow.parquet
 import pytest
 
+from runner.benchmarks.agentbench.report.query_results import QueriesReport
+from runner.benchmarks.toolbench.task_results import RunOfTasks
+from runner.records import Record
+from runner.records.versions import VersionComparison
 from runner.report.exports import EXPORTS, CellRow, csv_of, junit_of, parquet_of, rows
 from runner.report.records import Report
 from runner.report.report_files import render_json, write_exports
@@ -21,6 +25,13 @@ from tests.report.loaded import broken, cell, loaded, measured, small_run, unfin
 from tests.report.test_report import HOSTILE, report_of, two_cells
 
 SCHEMAS = Path(__file__).parents[2] / "docs/schemas"
+FORMS: dict[str, type[Record]] = {
+    "agentbench": QueriesReport,
+    "cells": CellRow,
+    "compare": VersionComparison,
+    "report": Report,
+    "toolbench": RunOfTasks,
+}
 
 
 def made() -> Report:
@@ -82,12 +93,11 @@ def test_a_form_that_there_is_not_is_refused_before_any_is_written(tmp_path: Pat
     assert {it.name for it in tmp_path.iterdir()} == {name for name, _ in EXPORTS.values()}
 
 
-@pytest.mark.parametrize(("name", "kind"), [("report", Report), ("cells", CellRow)])
-def test_the_schema_of_each_form_is_the_one_that_is_published(
-    name: str, kind: type[Report] | type[CellRow]
-) -> None:
-    path = SCHEMAS / f"{name}.schema.json"
-    assert json.loads(path.read_text("utf-8")) == kind.model_json_schema()
+def test_the_schema_of_each_form_is_the_one_that_is_published() -> None:
+    found = {path.name.partition(".")[0]: path for path in SCHEMAS.glob("*.schema.json")}
+    assert found.keys() == FORMS.keys()
+    for name, kind in FORMS.items():
+        assert json.loads(found[name].read_text("utf-8")) == kind.model_json_schema()
 
 
 def test_what_is_written_holds_to_its_schema() -> None:

@@ -457,7 +457,9 @@ def test_an_ungated_run_says_so_in_every_form() -> None:
     assert all("UNGATED" in line for line in headings)
     # The mark stands at the top, and in every drawing: those are shown alone.
     assert "<p><strong>UNGATED" in forms["report.html"]
-    drawings = re.findall(r'<svg class="drawing.*?</svg>', forms["report.html"], re.DOTALL)
+    drawings = re.findall(
+        r'<svg class="drawing.*?</svg>\s*<figcaption', forms["report.html"], re.DOTALL
+    )
     assert drawings and all("UNGATED" in drawing for drawing in drawings)
     assert forms["terminal"].count("UNGATED · ") == 1
     assert "UNGATED" not in "".join(all_forms(report_of(small_run())).values())
@@ -517,7 +519,9 @@ def test_a_screening_report_says_so_wherever_a_part_is_quoted() -> None:
     headings = [line for line in forms["report.md"].splitlines() if re.match(r"#{1,2} ", line)]
     assert len(headings) > 15
     assert all("SCREENING" in line for line in headings)
-    drawings = re.findall(r'<svg class="drawing.*?</svg>', forms["report.html"], re.DOTALL)
+    drawings = re.findall(
+        r'<svg class="drawing.*?</svg>\s*<figcaption', forms["report.html"], re.DOTALL
+    )
     assert drawings and all("SCREENING" in drawing for drawing in drawings)
     assert json.loads(forms["report.json"])["standing"] == "screens"
     assert max(map(len, forms["terminal"].splitlines())) <= 80

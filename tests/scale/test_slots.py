@@ -21,7 +21,7 @@ from tests.scale.farm import Farm
 from tests.scale.telling import Told, execute, measured
 from tests.scale.tiny import Asking, Ground, tiny_cells, tiny_run
 
-WORKERS = 4
+WORKERS = 3
 CELLS = 12
 MORE_SEC = 0.5
 """That a reply waits, once as many are open as should be: whoever may come, comes."""

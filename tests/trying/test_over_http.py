@@ -38,7 +38,7 @@ def test_one_that_waits_at_a_port_is_found_out_and_measured(made: Checkout) -> N
 
 
 def test_a_port_that_is_no_port_is_refused_at_once(made: Checkout) -> None:
-    done = made.fairtrial("try", "npm:any", "--http", "npm:other")
+    done = made.said("try", "npm:any", "--http", "npm:other")
     assert done.returncode == 1
     assert "--http npm:other: it is no PORT[/PATH]" in done.stderr
 

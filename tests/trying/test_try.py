@@ -100,12 +100,12 @@ def test_a_saved_server_has_a_proven_probe_for_each_repository_that_shows_one(
     (made.root / "wanting.py").write_text(SERVER)
     add_scenario(made, "ledger", "ledger.py", LEDGER)
     add_scenario(made, "prose", "notes.md", "Nothing here is code.\n")
-    locked = made.fairtrial("lock")
+    locked = made.said("lock")
     assert locked.returncode == 0, locked.stderr
     saved = tmp_path / "mine"
     options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
     try:
-        done = made.fairtrial("try", *options, *command(made, "good"))
+        done = made.said("try", *options, *command(made, "good"))
         assert done.returncode == 0, done.stderr
         assert "one health probe lets a run compare on one repository" in done.stderr
         said = done.stderr.splitlines()
@@ -131,23 +131,23 @@ def test_an_interrupted_try_is_begun_again_where_it_was(made: Checkout) -> None:
                 process.send_signal(signal.SIGINT)
         process.wait(PATIENCE_SEC)
     assert process.returncode == 130
-    again = made.fairtrial(*asked)
+    again = made.said(*asked)
     assert again.returncode == 0, again.stderr
     assert "going on from the last try with these words" in again.stderr
     ways = [line for line in again.stderr.splitlines() if "did not start" in line]
     assert not ways, "the way that works is known"
-    others = made.fairtrial(*asked[:-1], "argument")
+    others = made.said(*asked[:-1], "argument")
     assert "going on" not in others.stderr
     assert others.returncode == 0, others.stderr
 
 
 def test_a_folder_that_it_may_write_can_be_said_beforehand(made: Checkout) -> None:
     asked = ["try", "--scenario", "small", "--dry-run", "--private", "logs"]
-    done = made.fairtrial(*asked, *command(made, "own-node"))
+    done = made.said(*asked, *command(made, "own-node"))
     assert done.returncode == 0, done.stderr
     assert "a write was refused" not in done.stderr
     for outside in ("/etc", "../x", "."):
-        refused = made.fairtrial("try", "--private", outside, *command(made, "good"))
+        refused = made.said("try", "--private", outside, *command(made, "good"))
         assert refused.returncode == 1
         assert "it is no folder in the repository" in refused.stderr
 
@@ -155,13 +155,13 @@ def test_a_folder_that_it_may_write_can_be_said_beforehand(made: Checkout) -> No
 def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_by_hand(
     made: Checkout,
 ) -> None:
-    done = made.fairtrial("try", "--scenario", "small", *command(made, "facade"))
+    done = made.said("try", "--scenario", "small", *command(made, "facade"))
     assert done.returncode == 1
     assert "run_step" in done.stderr
     assert "--probe TOOL" in done.stderr
-    listed = made.fairtrial("server", "tools", "wanting", "--scenario", "small")
+    listed = made.said("server", "tools", "wanting", "--scenario", "small")
     assert listed.stdout.splitlines()[0] == "run_step (writes)"
-    called = made.fairtrial(
+    called = made.said(
         "server", "call", "wanting", "run_step", '{"handle": "x"}', "--scenario", "small"
     )
     assert (called.returncode, called.stderr.splitlines()[-1][:8]) == (1, "an error")
@@ -171,7 +171,7 @@ def test_a_server_that_is_never_of_use_ends_it_before_the_run_and_says_what_it_l
     made: Checkout,
 ) -> None:
     by_hand = ["--probe", "get_ticket", '{"handle": "T-1"}', "app.py:5"]
-    done = made.fairtrial("try", "--scenario", "small", *by_hand, *command(made, "tickets"))
+    done = made.said("try", "--scenario", "small", *by_hand, *command(made, "tickets"))
     assert done.returncode == 1, done.stderr
     assert "get_ticket needs handle, of which nothing is known" in done.stderr
     assert "--model NAME asks a language model" in done.stderr
@@ -183,13 +183,11 @@ def test_a_handle_of_one_session_can_be_asked_with_by_hand(made: Checkout) -> No
     asked = '{"name": "finish_up", "repo": "{answer.repo}"}'
     options = ["--scenario", "small", "--dry-run", "--probe", "find_symbol", asked, "app.py:5"]
     told = ["--warm-up", "index_project", '{"path": "{workspace}"}']
-    done = made.fairtrial("try", *options, *told, *command(made, "random"))
+    done = made.said("try", *options, *told, *command(made, "random"))
     assert done.returncode == 0, done.stderr
-    called = made.fairtrial(
-        "server", "call", "wanting", "find_symbol", asked, "--scenario", "small"
-    )
+    called = made.said("server", "call", "wanting", "find_symbol", asked, "--scenario", "small")
     assert "app.py:5" in called.stdout
-    refused = made.fairtrial("try", *options, *command(made, "random"))
+    refused = made.said("try", *options, *command(made, "random"))
     assert refused.returncode == 1
     assert "{answer.repo}: no warm-up call is made before it" in refused.stderr
 
@@ -198,13 +196,13 @@ def test_where_a_canary_fails_in_a_fresh_cell_one_of_another_tool_is_looked_for(
     made: Checkout,
 ) -> None:
     options = ["--scenario", "small", "--dry-run"]
-    done = made.fairtrial("try", *options, *command(made, "leans"))
+    done = made.said("try", *options, *command(made, "leans"))
     assert done.returncode == 0, done.stderr
     first, second = re.findall(r"guessed: health probe (\w+) ", done.stderr)
     assert (first, second) == ("find_symbol", "read_text")
     assert "then fails: looking for a health probe of another tool" in done.stderr
     by_hand = ["--probe", "find_symbol", '{"name": "finish_up"}', "app.py:5"]
-    kept = made.fairtrial("try", *options, *by_hand, *command(made, "leans"))
+    kept = made.said("try", *options, *by_hand, *command(made, "leans"))
     assert kept.returncode == 1
     assert "passes 1 times of 2, then fails" in kept.stderr
     assert "another tool" not in kept.stderr
@@ -228,7 +226,7 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
         )
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "-m", "begin")
-    done = made.fairtrial("try", "--repo", str(folder), *command(made, "any"))
+    done = made.said("try", "--repo", str(folder), *command(made, "any"))
     assert done.returncode == 0, done.stderr
     # Questions whose answer the tree proves: nobody has to review them before they are scored.
     said = " ".join(done.stdout.split())
@@ -265,7 +263,7 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
     folder = python_folder(tmp_path / "wanting", "any", project, beginning=newer)
     saved = tmp_path / "mine"
     options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.fairtrial("try", *options, folder)
+    done = made.said("try", *options, folder)
     assert done.returncode == 0, done.stderr
     assert "Python 3.13, as it asks for one so new" in done.stderr
     (written,) = (saved / "images/servers").glob("*/server.yaml")
@@ -281,12 +279,12 @@ def test_where_the_entry_point_that_was_chosen_is_no_server_another_is_tried(
     project = 'version = "0.5.0"\nscripts.wanting-server = "platform:platform"\n'
     folder = python_folder(tmp_path / "wanting", "any", project)
     options = ["--scenario", "small", "--dry-run"]
-    done = made.fairtrial("try", *options, folder)
+    done = made.said("try", *options, folder)
     assert done.returncode == 0, done.stderr
     assert "guessed: entry point wanting-server of" in done.stderr
     assert "trying another of its programs, wanting\n" in done.stderr
     assert "guessed: entry point wanting, which starts" in done.stderr
-    by_hand = made.fairtrial("try", *options, "--entry", "wanting-server", folder)
+    by_hand = made.said("try", *options, "--entry", "wanting-server", folder)
     assert by_hand.returncode == 1
     assert "trying another" not in by_hand.stderr
 
@@ -298,7 +296,7 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
     folder = python_folder(tmp_path / "wanting", "parses", f'version = "0.4.0"\n{needs}')
     saved = tmp_path / "mine"
     options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.fairtrial("try", *options, folder)
+    done = made.said("try", *options, folder)
     assert done.returncode == 0, done.stderr
     assert "npm's grammars of 24 languages" in done.stderr
     (saved_as,) = (saved / "images/servers").iterdir()
@@ -306,9 +304,6 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
     saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
     assert any("npm's builds" in text for text in saved_spec.substitutes)
     assert "tree-sitter-languages==" in (saved_as / "requirements.txt").read_text()
-    without = made.fairtrial("try", "--with", "none", *options, folder)
-    assert without.returncode == 1
-    assert "Failed to fetch" in without.stderr
 
 
 def test_a_library_that_fetches_an_embedding_model_gets_one_with_its_own_hubs_weights(
@@ -318,16 +313,13 @@ def test_a_library_that_fetches_an_embedding_model_gets_one_with_its_own_hubs_we
     folder = python_folder(tmp_path / "wanting", "embeds", f'version = "0.6.0"\n{needs}')
     saved = tmp_path / "mine"
     options = ["--scenario", "small", "--save", str(saved)]
-    done = made.fairtrial("try", *options, folder)
+    done = made.said("try", *options, folder)
     assert done.returncode == 0, done.stderr
     assert "is not as its users have it: Whatever embedding model" in done.stdout
     assert "all-MiniLM-L6-v2 of PyPI in the place of any embedding model" in done.stderr
     (saved_as,) = (saved / "images/servers").iterdir()
     saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
     assert any("ranks otherwise than for its users" in text for text in saved_spec.substitutes)
-    without = made.fairtrial("try", "--with", "none", *options, folder)
-    assert without.returncode == 1
-    assert "Could not load model BAAI/bge-small-en-v1.5" in without.stderr
 
 
 def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
@@ -341,9 +333,7 @@ def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
         "const {spawn} = require('child_process');\n"
         "spawn('python3', [__dirname + '/wanting.py', 'linter'], {stdio: 'inherit'});\n"
     )
-    done = made.fairtrial(
-        "try", "--scenario", "small", "--dry-run", "--save", str(saved), str(folder)
-    )
+    done = made.said("try", "--scenario", "small", "--dry-run", "--save", str(saved), str(folder))
     assert done.returncode == 0, done.stderr
     assert "pycodestyle (pypi:pycodestyle), which it runs and does not bring" in done.stderr
     (saved_as,) = (saved / "images/servers").iterdir()
@@ -351,20 +341,20 @@ def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
 
 
 def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkout) -> None:
-    done = made.fairtrial("try", "docker:acme/server@sha256:0", "--scenario", "small")
+    done = made.said("try", "docker:acme/server@sha256:0", "--scenario", "small")
     assert done.returncode == 1
     assert "that is no image's name" in done.stderr
-    scripts = made.fairtrial("try", "pypi:acme", "--scripts", "native", "--scenario", "small")
+    scripts = made.said("try", "pypi:acme", "--scripts", "native", "--scenario", "small")
     assert scripts.returncode == 1
     assert "only packages of npm have install scripts" in scripts.stderr
-    brought = made.fairtrial("try", "pypi:acme", "--with", "pyright", "--scenario", "small")
+    brought = made.said("try", "pypi:acme", "--with", "pyright", "--scenario", "small")
     assert brought.returncode == 1
     assert "it is no npm:NAME or pypi:NAME" in brought.stderr
 
 
 def test_a_command_that_a_server_must_get_first_is_run_and_kept(made: Checkout) -> None:
     told = ["--warm-up", "shell", 'touch "$HOME/built"', "--dry-run"]
-    done = made.fairtrial("try", "--scenario", "small", *told, *command(made, "unstarted"))
+    done = made.said("try", "--scenario", "small", *told, *command(made, "unstarted"))
     assert done.returncode == 0, done.stderr
-    refused = made.fairtrial("try", "--scenario", "small", *command(made, "unstarted"))
+    refused = made.said("try", "--scenario", "small", *command(made, "unstarted"))
     assert "it does not start: no index - run" in refused.stderr

@@ -103,7 +103,7 @@ def test_one_command_goes_from_an_image_to_a_report_and_its_digest_is_its_lock(
     made: Checkout, engine: docker.DockerClient, image: str
 ) -> None:
     project = made.root / "mine"
-    done = made.fairtrial("try", f"docker:{NAME}", "--scenario", "small", "--save", str(project))
+    done = made.said("try", f"docker:{NAME}", "--scenario", "small", "--save", str(project))
     assert done.returncode == 0, done.stderr
     assert f"guessed: the image of that name now, {NAME}@{image}" in done.stderr
     assert "2.5 (Zlib)" in done.stderr
@@ -125,16 +125,16 @@ def test_one_command_goes_from_an_image_to_a_report_and_its_digest_is_its_lock(
     assert measured[folder.name]["state_mb"] is None
 
     shutil.copytree(folder, made.root / "images/servers" / folder.name)
-    checked = made.fairtrial("server", "check", folder.name, "--scenario", "small")
+    checked = made.said("server", "check", folder.name, "--scenario", "small")
     assert checked.returncode == 0, checked.stderr
     assert f"image {NAME}@{image[:20]}" in " ".join(checked.stdout.split())
-    called = made.fairtrial(
+    called = made.said(
         "server", "call", folder.name, "find_symbol", '{"name": "finish_up"}', "--scenario", "small"
     )
     assert called.stdout.startswith("app.py:5:")
     made.edit(f"images/servers/{folder.name}/server.yaml", image, f"sha256:{'0' * 64}")
     for verb in (("server", "check", folder.name), ("run", "--server", folder.name, "--ungated")):
-        refused = made.fairtrial(*verb, "--scenario", "small")
+        refused = made.said(*verb, "--scenario", "small")
         assert refused.returncode != 0
         assert f"is {image}" in refused.stderr, refused.stderr
         assert "docker pull" in refused.stderr
@@ -148,7 +148,7 @@ def test_an_image_that_waits_at_a_port_is_found_out_and_reached(
     start = 'ENTRYPOINT ["python3", "/server.py"]'
     name = f"fairtrial-test/waiting-{SESSION[:8]}"
     with committed(engine, base_image, {"server.py": HTTP_SERVER}, start, name=name):
-        done = made.fairtrial("try", f"docker:{name}", "--scenario", "small", "--dry-run")
+        done = made.said("try", f"docker:{name}", "--scenario", "small", "--dry-run")
         assert done.returncode == 0, done.stderr
     assert "guessed: it waits at a port" in done.stderr
     assert "bare, over HTTP): 1 tool, and a health probe" in done.stderr
@@ -162,7 +162,7 @@ def test_a_folder_that_an_image_insists_on_writing_becomes_its_own(
     start = 'ENTRYPOINT ["python3", "/server.py", "own"]'
     name = f"fairtrial-test/wanting-{SESSION[:8]}"
     with committed(engine, base_image, {"server.py": SERVER}, start, "USER 1234", name=name) as it:
-        done = made.fairtrial("try", f"docker:{name}@{it}", "--scenario", "small", "--dry-run")
+        done = made.said("try", f"docker:{name}@{it}", "--scenario", "small", "--dry-run")
         assert done.returncode == 0, done.stderr
     assert ".own becomes its own folder (private)" in done.stderr
     assert "passes on" in done.stdout
@@ -179,18 +179,18 @@ def test_an_image_that_is_not_here_is_pulled_and_pinned_by_its_registrys_digest(
         name = f"{registry.address}/acme/pulled"
         reference = f"{name}@{registry.digest}"
         try:
-            done = made.fairtrial("try", f"docker:{name}", "--scenario", "small", "--dry-run")
+            done = made.said("try", f"docker:{name}", "--scenario", "small", "--dry-run")
             assert done.returncode == 0, done.stderr
             assert f"{name} is not on the engine: pulling it" in done.stderr
             assert f"guessed: the image of that name now, {reference};" in done.stderr
             asked = len(registry.asked)
-            again = made.fairtrial("try", f"docker:{reference}", "--scenario", "small", "--dry-run")
+            again = made.said("try", f"docker:{reference}", "--scenario", "small", "--dry-run")
             assert again.returncode == 0, again.stderr
             assert len(registry.asked) == asked, "it was pulled though it was there"
         finally:
             if (found := image_id(engine, name)) is not None:
                 remove_image(engine, found)
-        gone = made.fairtrial("server", "call", "pulled", "find_symbol", '{"name": "x"}')
+        gone = made.said("server", "call", "pulled", "find_symbol", '{"name": "x"}')
         assert gone.returncode == 1
         assert f"`docker pull {reference}`" in gone.stderr
         assert len(registry.asked) == asked, "a cell pulled an image"
@@ -199,7 +199,7 @@ def test_an_image_that_is_not_here_is_pulled_and_pinned_by_its_registrys_digest(
 @pytest.mark.docker
 def test_an_image_that_nobody_can_pull_ends_it_with_what_to_do(made: Checkout) -> None:
     asked = f"localhost:1/nobody/has@sha256:{'1' * 64}"
-    done = made.fairtrial("try", f"docker:{asked}", "--scenario", "small")
+    done = made.said("try", f"docker:{asked}", "--scenario", "small")
     assert done.returncode == 1
     assert f"{asked} is not on the engine: pulling it" in done.stderr
     assert "it cannot be pulled" in done.stderr
@@ -218,14 +218,14 @@ def test_a_run_of_one_repository_defines_the_package_that_it_is_asked_to_measure
     server = f"docker:{NAME}"
     words = ("--exact", "--repo", str(tmp_path / "shop"), "--questions", "2")
     arms = ("--arms", f"{server},{server}+20")
-    estimated = made.fairtrial("run", *words, *arms, "--model", "claude-opus-4-5", "--dry-run")
+    estimated = made.said("run", *words, *arms, "--model", "claude-opus-4-5", "--dry-run")
     assert estimated.returncode == 0, estimated.stderr
     assert "6 cells: 2 scenarios × 3 arms" in estimated.stdout
     assert "is neither installed nor started for an estimate" in estimated.stdout
     assert "differences in F1 that it would find" in estimated.stdout
     assert "$" in estimated.stdout
     assert "1/6 locking" not in estimated.stderr
-    done = made.fairtrial("run", *words, *arms, "--ungated", "--run", "r")
+    done = made.said("run", *words, *arms, "--ungated", "--run", "r")
     assert done.returncode == 0, done.stderr
     assert "3/6 proving the definition in a fresh cell" in done.stderr
     (run,) = (made.root / ".fairtrial/exact").glob("*/runs/r")
@@ -234,9 +234,9 @@ def test_a_run_of_one_repository_defines_the_package_that_it_is_asked_to_measure
     name = f"try-{slug_of(read_asked(server, ()))}"
     assert found.keys() == {"shell", name, f"{name}+20"}
     assert found[f"{name}+20"] <= found[name]
-    again = made.fairtrial("run", *words, *arms, "--ungated", "--run", "r")
+    again = made.said("run", *words, *arms, "--ungated", "--run", "r")
     assert "is defined already" in again.stderr
-    shown = made.fairtrial("--root", str(run.parent.parent), "report", "r", "--ungated")
+    shown = made.said("--root", str(run.parent.parent), "report", "r", "--ungated")
     assert f"{name}+20" in shown.stdout
     assert "6 of 6 cells are finished and kept" in again.stderr
     assert not (made.root / "images/servers" / name).exists()

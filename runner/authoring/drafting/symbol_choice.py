@@ -65,8 +65,8 @@ def _lot(tree: Tree, symbol: FunctionWithCalls) -> str:
     return hashlib.sha256(f"{tree.files.commit} {symbol.name}".encode()).hexdigest()
 
 
-def _fits(spots: Sequence[Spot], *, files: int, fewest: int = FEWEST) -> bool:
-    return fewest <= len(grouped(spots)) <= MOST and file_count(spots) >= files
+def _fits(spots: Sequence[Spot], *, files: int) -> bool:
+    return FEWEST <= len(grouped(spots)) <= MOST and file_count(spots) >= files
 
 
 def propose(tree: Tree, families: Sequence[Family], count: int) -> list[StepDraft]:

@@ -127,9 +127,7 @@ def default_name(setup: TaskRunSetup, models: Sequence[str], trials: int) -> str
     return f"toolbench-{digest_of(asked)[:8]}"
 
 
-def prepared_run(
-    tasks: PreparedTasks, models: ModelSettings, spending: Spending, *, machine: str = ""
-) -> PreparedRun:
+def prepared_run(tasks: PreparedTasks, models: ModelSettings, spending: Spending) -> PreparedRun:
     """For an executor. It names no engine: a task needs none."""
     return PreparedRun(
         engine_url=None,
@@ -141,7 +139,6 @@ def prepared_run(
         limits=Limits(),
         arms={},
         scenarios={},
-        machine=machine,
         spending=spending,
         models=models,
         subject=tasks,

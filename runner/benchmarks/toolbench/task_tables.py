@@ -77,12 +77,12 @@ def _note_on_answers(total: Figures) -> Iterator[str]:
         yield f"{total.unlabelled} answers are to tasks without a label: they are in no rate"
 
 
-def problems_shown(problems: Sequence[str], limit: int = PROBLEMS_SHOWN) -> Iterator[str]:
+def problems_shown(problems: Sequence[str]) -> Iterator[str]:
     """The first of them, and how many more there are."""
-    for problem in problems[:limit]:
+    for problem in problems[:PROBLEMS_SHOWN]:
         yield f"data: {clean(problem)}"
-    if len(problems) > limit:
-        yield f"data: and {len(problems) - limit} more (`toolbench check` lists all)"
+    if len(problems) > PROBLEMS_SHOWN:
+        yield f"data: and {len(problems) - PROBLEMS_SHOWN} more (`toolbench check` lists all)"
 
 
 # --- a run --------------------------------------------------------------------------------------

@@ -20,8 +20,10 @@ from markupsafe import Markup
 from runner.report import tables
 from runner.report.grid import Bar, Table, clean
 from runner.report.html.block_section import block_anchor, block_link, block_section, block_title
+from runner.report.html.cited_files import CitedFiles
 from runner.report.html.drawings import budget, cell_anchor, forest, pareto
-from runner.report.page_data import PHASES, PageData
+from runner.report.html.elements import element, joined
+from runner.report.page_data import PHASES, BlockEvidence, PageData
 from runner.report.plot import Plot
 from runner.report.records import Report
 from runner.report.verdict_sentence import extent, verdicts
@@ -31,13 +33,15 @@ NO_DATA = PageData()
 REPORT_ASSETS = ("report.css", "report.js")
 PAGE_BYTES = 5_000_000
 """Beyond this a mail drops the page and a phone gives up: its blocks then lie beside it."""
-SECTIONS_BYTES = 0.9 * PAGE_BYTES
+SECTIONS_BYTES = 0.96 * PAGE_BYTES
 """The rest is for tables and plots."""
 
 
 class _Section(NamedTuple):
     title: str
     markup: Markup
+    cited: CitedFiles
+    """Of its cells alone, for a page of its own."""
 
 
 def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]:
@@ -48,18 +52,21 @@ def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]
     sections: dict[str, _Section] = {}
     where: dict[str, str] = {}
     links: list[Markup] = []
-    size = 0
+    cited, size, fits = CitedFiles(), 0, True
     for block in data.blocks:
         file = f"pages/{block_anchor(block)}.html"
-        sections[file] = _Section(block_title(block, report), block_section(block, report))
+        sections[file] = section = _section(block, report)
         links.append(block_link(block, report, file))
         where |= {cell_anchor(cell.cell.id): file for cell in block.cells}
-        size += len(sections[file].markup.encode())
-        if size >= SECTIONS_BYTES:
+        if fits:
+            cited.add(section.cited)
+            size += len(section.markup.encode())
+            fits = size + cited.size_bytes < SECTIONS_BYTES
+        if not fits:
             yield from _beside(report, sections)
             sections = {}
-    if size < SECTIONS_BYTES:
-        inside = [section.markup for section in sections.values()]
+    if fits:
+        inside = [*(section.markup for section in sections.values()), cited.markup()]
         page = _page(report, data, inside, [], dict.fromkeys(where, ""))
         if len(page.encode()) <= PAGE_BYTES:
             yield "report.html", page
@@ -68,15 +75,21 @@ def pages(report: Report, data: PageData = NO_DATA) -> Iterator[tuple[str, str]]
     yield "report.html", _page(report, data, [], links, where)
 
 
+def _section(block: BlockEvidence, report: Report) -> _Section:
+    cited = CitedFiles(*block.cells)
+    return _Section(block_title(block, report), block_section(block, report), cited)
+
+
 def _beside(report: Report, sections: Mapping[str, _Section]) -> Iterator[tuple[str, str]]:
     template = template_of("block.html")
-    for file, (title, markup) in sections.items():
-        yield (
-            file,
-            template.render(
-                report=report, section=markup, title=title, **assets_of(*REPORT_ASSETS)
-            ),
+    for file, section in sections.items():
+        made = template.render(
+            report=report,
+            section=joined(section.markup, section.cited.markup()),
+            title=section.title,
+            **assets_of(*REPORT_ASSETS),
         )
+        yield file, made
 
 
 def render(report: Report, data: PageData = NO_DATA) -> str:
@@ -151,12 +164,31 @@ def _environment() -> Environment:
     environment.globals["slug"] = slug
     environment.filters["clean"] = clean
     environment.filters["percent"] = percent
+    environment.filters["with_figures"] = with_figures
     return environment
 
 
 def slug(text: str) -> str:
     """A heading's anchor: `Cells: planned, measured` -> `cells-planned-measured`."""
     return "-".join(re.findall(r"[a-z0-9]+", text.lower())) or "section"
+
+
+_FIGURE = re.compile(
+    r"""
+    ( \d+\.\d+ [ ]×                          # 1.4 ×
+    | [+-]? \d+\.\d+ (?: [ ]\[ [^\]]+ \] )?  # 0.06 [0.01, 0.11]
+    )
+    """,
+    re.VERBOSE,
+)
+
+
+def with_figures(text: str) -> Markup:
+    """A sentence whose figures stand out, each on one line with its interval."""
+    parts = _FIGURE.split(text)
+    return joined(
+        *(element("b", part) if at % 2 else part for at, part in enumerate(parts)),
+    )
 
 
 def percent(value: float) -> str:

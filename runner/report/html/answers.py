@@ -5,24 +5,24 @@ lines; and what a judge took from it, marked where it stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 
 from markupsafe import Markup
 
 from runner.grounding.rendered import rendered
 from runner.records import Citation, FactVerdict
-from runner.report.grid import clean, lines_of
-from runner.report.html.drawings import cell_anchor
+from runner.report.citation_text import meant
+from runner.report.grid import clean, lines_of, listed
+from runner.report.html.cited_files import lines_anchor
+from runner.report.html.drawings import cell_anchor, short_anchor
 from runner.report.html.elements import element, joined
-from runner.report.page_data import CellEvidence, CitedLines
+from runner.report.page_data import CellEvidence
 
 ANSWER_SHOWN = 24_000
 """Characters of a step's answer."""
 QUOTE_SHOWN = 120
-"""Beside its fact: the whole of it is marked in the answer."""
-LINE_SHOWN = 240
-"""Of a line of source."""
+"""Beside its fact, where it is not marked in the answer."""
 SHORTEST_QUOTE = 12
 """A shorter one stands in too many places to be marked in one."""
 MOST_QUOTES = 3_000
@@ -32,17 +32,30 @@ MOST_MARKS = 400
 """In one piece of text: a line of megabytes may repeat one path for ever."""
 
 
+_Target = tuple[str, str, str | None]
+"""Of a citation's link: where it leads, its class, its title."""
+
+
 def citation_anchor(cell_id: str, number: int) -> str:
     return f"{cell_anchor(cell_id)}-cite-{number + 1}"
 
 
 def fact_anchor(cell_id: str, number: int) -> str:
-    return f"{cell_anchor(cell_id)}-fact-{number + 1}"
+    return f"{short_anchor(cell_id)}-f{number + 1}"
+
+
+def quote_anchor(cell_id: str, number: int) -> str:
+    return f"{short_anchor(cell_id)}-q{number + 1}"
 
 
 def verdict_of(citation: Citation) -> str:
     """Its class and its word: grounded, weak, unresolved or hallucinated."""
     return "weak" if citation.weak and citation.status == "grounded" else citation.status
+
+
+def _class_of(verdict: str) -> str:
+    """Most are grounded, and say nothing more."""
+    return "cite" if verdict == "grounded" else f"cite {verdict}"
 
 
 class MarkedAnswer:
@@ -52,20 +65,22 @@ class MarkedAnswer:
     """
 
     def __init__(self, cell: CellEvidence) -> None:
-        self._cell = cell
+        self.cell = cell
         self._facts = facts_of(cell)[:MOST_QUOTES]
         self._targets = dict(self._citations())
         # The longest first: `app.py:12` is the beginning of `app.py:123`.
         written = sorted(self._targets, key=len, reverse=True)
         self._any = re.compile("|".join(map(re.escape, written)) or r"(?!)")
         self._open: list[int] = []
+        self.quoted: set[int] = set()
+        """Facts whose quote is marked in what is shown."""
 
-    def with_quotes(self, step: str, text: str) -> str:
+    def with_quotes(self, steps: Collection[str], text: str) -> str:
         """With a private character where a quote begins and ends: `lines_of` leaves none in a text,
         so that no answer can hold one of its own."""
         for number, fact in enumerate(self._facts):
             words = fact.quote.split()
-            if fact.step == step and sum(map(len, words)) >= SHORTEST_QUOTE:
+            if fact.step in steps and sum(map(len, words)) >= SHORTEST_QUOTE:
                 quote = r"[\s\ue000-\uf8ff]+".join(map(re.escape, words))
                 # A mark before a list's hyphen or a table's bar would make a paragraph of it.
                 found = re.search(quote, text)
@@ -96,13 +111,14 @@ class MarkedAnswer:
             return Markup("")
         if number in self._open:
             self._open.remove(number)
-        fact = self._facts[number]
+        fact, cell_id = self._facts[number], self.cell.cell.id
+        self.quoted.add(number)
         return element(
             "a",
             f"{fact.verdict} {number + 1}",
-            href=f"#{fact_anchor(self._cell.cell.id, number)}",
+            href=f"#{fact_anchor(cell_id, number)}",
+            id=quote_anchor(cell_id, number),
             class_=f"ref {fact.verdict}",
-            title=clean(fact.says),
         )
 
     def _cited(self, text: str) -> Markup:
@@ -110,19 +126,21 @@ class MarkedAnswer:
         at = 0
         for found in islice(self._any.finditer(text), MOST_MARKS):
             href, class_, title = self._targets[found.group()]
-            link = element("a", found.group(), href=f"#{href}", class_=class_, title=title)
+            link = element("a", found.group(), href=href, class_=class_, title=title)
             parts += [joined(text[at : found.start()]), link]
             at = found.end()
         return joined(*parts, text[at:])
 
-    def _citations(self) -> Iterator[tuple[str, tuple[str, str, str]]]:
-        for number, cited in enumerate(self._cell.cited):
+    def _citations(self) -> Iterator[tuple[str, _Target]]:
+        for number, cited in enumerate(self.cell.cited):
             written = lines_of(cited.citation.written, 500)
             if written.strip():
                 verdict = verdict_of(cited.citation)
-                title = f"{verdict}: {clean(cited.citation.reason)}"
-                anchor = citation_anchor(self._cell.cell.id, number)
-                yield written, (anchor, f"cite {verdict}", title)
+                # The list under the answer says why of each; a title here says it of the doubtful.
+                title = None if verdict == "grounded" else f"{verdict}: {cited.citation.reason}"
+                own = f"#{citation_anchor(self.cell.cell.id, number)}"
+                href = _lines_link(self.cell, number) or own
+                yield written, (href, _class_of(verdict), title and clean(title, 300))
 
 
 def facts_of(cell: CellEvidence) -> tuple[FactVerdict, ...]:
@@ -130,78 +148,63 @@ def facts_of(cell: CellEvidence) -> tuple[FactVerdict, ...]:
     return card.fairness.verdict.facts if card and card.fairness.verdict else ()
 
 
-def answers(cell: CellEvidence) -> Iterator[Markup]:
-    """Each step: what was asked, and what was said."""
-    marked = MarkedAnswer(cell)
-    for number, step in enumerate(cell.answer, 1):
-        said = marked.with_quotes(step.name, lines_of(step.text, ANSWER_SHOWN))
+def answers(marked: MarkedAnswer) -> Iterator[Markup]:
+    """What was said in each step. One answer to several, as an import may hold, stands once."""
+    numbered = enumerate(marked.cell.answer, 1)
+    for text, of in groupby(numbered, lambda it: it[1].text):
+        steps = {number: step.name for number, step in of}
+        said = marked.with_quotes(steps.values(), lines_of(text, ANSWER_SHOWN))
         # The renderer takes text from `shown` alone, which escapes it.
         body = Markup(rendered(said, lambda text: str(marked.shown(text))))  # noqa: S704
         yield element(
             "section",
-            element("p", f"Step {number}: {clean(step.name)}", class_="kicker"),
+            element("p", _heading(steps), class_="kicker"),
             element("div", body, class_="answer")
-            if step.text.strip()
+            if text.strip()
             else element("p", "It said nothing.", class_="empty"),
         )
 
 
-def citations(cell: CellEvidence) -> Iterator[Markup]:
-    """Each with its verdict, why, and the lines around it."""
-    for number, cited in enumerate(cell.cited):
-        yield _citation(cited, citation_anchor(cell.cell.id, number))
+def _heading(steps: Mapping[int, str]) -> str:
+    """`Step 2: callers`, or `One answer to steps 1, 2: trace, callers`."""
+    word = "Step" if len(steps) == 1 else "One answer to steps"
+    return f"{word} {listed([*map(str, steps)], len(steps))}: {clean(', '.join(steps.values()))}"
 
 
-def _citation(cited: CitedLines, anchor: str) -> Markup:
-    citation, verdict = cited.citation, verdict_of(cited.citation)
-    summary = element(
-        "summary",
-        element("code", clean(citation.written, 200), class_=f"cite {verdict}"),
-        " ",
-        element("span", verdict, class_=f"verdict {verdict}"),
-        " ",
-        element("span", clean(citation.reason, 300), class_="why"),
-    )
-    # The anchor is inside: a link to it opens what holds it, without a script.
-    return element("details", summary, element("div", _source(cited), id=anchor), class_="citation")
+def citations(cell: CellEvidence) -> Markup:
+    """Each with its verdict and why; its lines stand once on the page, for all who cite them."""
+    summary = element("summary", "Citations ", element("span", sizes(cell), class_="why"))
+    rows = (_citation(cell, number) for number in range(len(cell.cited)))
+    return element("details", summary, element("ol", *rows))
 
 
-def _source(cited: CitedLines) -> Markup:
-    citation, excerpt = cited.citation, cited.excerpt
-    if excerpt is None:
-        return element("p", "No such lines at this commit.", class_="empty")
-    start = citation.start or 0
-    end = citation.end or start
-    lines = [
-        f"{line:>5}  {lines_of(text, LINE_SHOWN)}\n"
-        for line, text in enumerate(excerpt.lines, excerpt.first)
+def _citation(cell: CellEvidence, number: int) -> Markup:
+    citation, verdict = cell.cited[number].citation, verdict_of(cell.cited[number].citation)
+    href = _lines_link(cell, number)
+    written = clean(citation.written, 200)
+    shown = element("a" if href else "span", written, href=href, class_=_class_of(verdict))
+    doubt = "; what is said of it is not there" if verdict == "weak" else ""
+    why = f"{clean(meant(citation), 300)} {verdict}: {clean(citation.reason, 300)}{doubt}"
+    return element("li", shown, " ", why.strip(), id=citation_anchor(cell.cell.id, number))
+
+
+def _lines_link(cell: CellEvidence, number: int) -> str | None:
+    """None where there is no such place at the commit."""
+    cited = cell.cited[number]
+    return f"#{lines_anchor(cell.repository, cited.citation)}" if cited.excerpt else None
+
+
+def fact_said(cell: CellEvidence, number: int, *, quoted: bool) -> Markup:
+    """The verdict on one fact, which leads to what of the answer it was read from, and back."""
+    fact, cell_id = facts_of(cell)[number], cell.cell.id
+    href, own = quote_anchor(cell_id, number), fact_anchor(cell_id, number)
+    words: list[object] = [
+        element("a", fact.verdict, href=f"#{href}") if quoted else fact.verdict,
+        f" {fact.credit:+.2f}" if fact.credit not in (0, 1) else None,
+        element("q", clean(fact.quote, QUOTE_SHOWN)) if fact.quote and not quoted else None,
+        element("small", clean(fact.reason, 300)) if fact.reason else None,
     ]
-    begin, close = (max(0, place - excerpt.first) for place in (start, end + 1))
-    marked = [joined(element("mark", line[:-1]), "\n") for line in lines[begin:close]]
-    code = element("code", "".join(lines[:begin]), *marked, "".join(lines[max(begin, close) :]))
-    where = element("p", clean(citation.path, 300), class_="kicker")
-    return joined(where, element("pre", code, class_="source", tabindex="0"))
-
-
-def facts(cell: CellEvidence) -> Markup | None:
-    """What the rubric asks for, whether it is said, and where."""
-    rows = []
-    for number, fact in enumerate(facts_of(cell)):
-        quote = element("q", clean(fact.quote, QUOTE_SHOWN)) if fact.quote else None
-        why = element("span", clean(fact.reason, 300), class_="why") if fact.reason else None
-        rows.append(
-            element(
-                "li",
-                element("span", fact.verdict, class_=f"verdict {fact.verdict}"),
-                " ",
-                clean(fact.says, 400),
-                " ",
-                element("span", f"{fact.credit:+.2f}", class_="credit"),
-                *(joined(" ", part) for part in (quote, why) if part),
-                id=fact_anchor(cell.cell.id, number),
-            )
-        )
-    return element("ul", *rows, class_="facts-of") if rows else None
+    return element("td", *words, id=own if quoted else None, class_=fact.verdict)
 
 
 def sizes(cell: CellEvidence, kinds: Sequence[str] = ("grounded", "weak")) -> str:

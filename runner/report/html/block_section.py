@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from markupsafe import Markup
 
-from runner.records import Scored
+from runner.records import FactVerdict, Scored
 from runner.report.grid import clean, lines_of, score
-from runner.report.html.answers import answers, citations, facts, facts_of, sizes
+from runner.report.html.answers import MarkedAnswer, answers, citations, fact_said, facts_of, sizes
 from runner.report.html.drawings import call_anchor, cell_anchor, timeline
 from runner.report.html.elements import element, joined
 from runner.report.page_data import BlockEvidence, CallMade, CellEvidence
@@ -21,7 +22,10 @@ from runner.report.records import Report
 from runner.report.view import SHELL, unique
 
 ARGUMENTS_SHOWN = 800
-RESULT_SHOWN = 400
+SUMMARY_SHOWN = 120
+RESULT_SHOWN = 240
+SIDE_SHOWN = 50
+"""Of a call's arguments, beside another arm's."""
 CALLS_SHOWN = 120
 """Of a cell; more are counted."""
 
@@ -85,12 +89,13 @@ def _inside(block: BlockEvidence, marks: Sequence[str]) -> Iterator[Markup]:
     drawn = timeline(block, marks)
     if drawn is not None:
         yield element("figure", drawn, element("figcaption", *_kinds()), class_="figure")
-    yield from _fact_by_fact(block)
-    shell = next((cell for cell in block.cells if cell.cell.server == SHELL), None)
-    for cell in block.cells:
-        if shell is not None and cell is not shell and shell.calls and cell.calls:
-            yield side_by_side(shell, cell)
-    yield from map(_cell, block.cells)
+    marked = [MarkedAnswer(cell) for cell in block.cells]
+    # First of all, since only then it is known which quotes stand in them.
+    said = [tuple(answers(it)) for it in marked]
+    yield from fact_by_fact(block, marked)
+    yield from call_by_call(block)
+    for cell, own in zip(block.cells, said, strict=True):
+        yield _cell(cell, own, f"{block_anchor(block)}-facts")
 
 
 def _kinds() -> Iterator[Markup]:
@@ -102,7 +107,7 @@ def _kinds() -> Iterator[Markup]:
 # --- an arm ---------------------------------------------------------------------------------
 
 
-def _cell(cell: CellEvidence) -> Markup:
+def _cell(cell: CellEvidence, said: Sequence[Markup], facts: str) -> Markup:
     anchor = cell_anchor(cell.cell.id)
     summary = element(
         "summary",
@@ -110,7 +115,7 @@ def _cell(cell: CellEvidence) -> Markup:
         " ",
         element("span", " · ".join(_told(cell)), class_="why"),
     )
-    inside = element("div", *_of_cell(cell), id=anchor, tabindex="-1")
+    inside = element("div", *_of_cell(cell, said, facts), id=anchor, tabindex="-1")
     return element("details", summary, inside, class_="cell")
 
 
@@ -126,17 +131,17 @@ def _told(cell: CellEvidence) -> Iterator[str]:
         yield f"{len(cell.calls)} calls"
 
 
-def _of_cell(cell: CellEvidence) -> Iterator[Markup]:
+def _of_cell(cell: CellEvidence, said: Sequence[Markup], facts: str) -> Iterator[Markup]:
     if cell.unreadable:
         yield element("p", f"Its transcript cannot be read: {clean(cell.unreadable)}")
-    yield from answers(cell)
+    yield from said
     if cell.cited:
-        yield element("p", "Citations", class_="heading")
-        yield from citations(cell)
-    judged = facts(cell)
-    if judged is not None:
-        yield element("p", "Facts", class_="heading")
-        yield judged
+        yield citations(cell)
+    judged = facts_of(cell)
+    if judged:
+        stated = sum(fact.verdict == "stated" for fact in judged)
+        link = element("a", "fact by fact", href=f"#{facts}")
+        yield element("p", f"{stated} of {len(judged)} facts are stated: ", link, class_="heading")
     if cell.calls:
         yield element("p", "Calls", class_="heading")
         for number, call in enumerate(cell.calls[:CALLS_SHOWN]):
@@ -148,31 +153,29 @@ def _of_cell(cell: CellEvidence) -> Iterator[Markup]:
 
 def _call(call: CallMade, anchor: str, number: int) -> Markup:
     asked, result = call.asked, call.result
-    wall = "" if result is None or result.wall_sec is None else f"{result.wall_sec:.2f} s"
+    wall = "" if result is None or result.wall_sec is None else f", {result.wall_sec:.2f} s"
+    size = "" if result is None else f", {result.size_chars:,} characters"
     failed = result is not None and result.is_error
     summary = element(
         "summary",
         f"{number + 1}. ",
         element("code", clean(asked.tool, 80)),
         " ",
-        element("span", clean(arguments_of(call), 120), class_="why"),
+        element("span", clean(arguments_of(call), SUMMARY_SHOWN), class_="why"),
         " ",
-        element("span", f"{asked.origin} {wall}", class_="credit"),
-        element("span", " error", class_="verdict hallucinated") if failed else None,
+        element("span", f"{asked.origin}{wall}{size}", class_="why"),
+        element("span", " error", class_="verdict failure") if failed else None,
     )
-    arguments = lines_of(arguments_of(call), ARGUMENTS_SHOWN)
-    shown = "The cell ended first."
-    if result is not None:
-        shown = lines_of(result.text, RESULT_SHOWN)
-    size = "" if result is None else f"Result, {result.size_chars:,} characters in all"
-    inside = element(
-        "div",
-        element("pre", element("code", arguments), tabindex="0"),
-        element("p", size, class_="kicker"),
-        element("pre", element("code", shown), tabindex="0"),
-        id=anchor,
-    )
+    shown = "The cell ended first." if result is None else lines_of(result.text, RESULT_SHOWN)
+    inside = element("div", _arguments(call), element("pre", shown), id=anchor)
     return element("details", summary, inside, class_="call")
+
+
+def _arguments(call: CallMade) -> Markup | None:
+    """None where the line above has them whole."""
+    given = arguments_of(call)
+    whole = len(given) <= SUMMARY_SHOWN and "\n" not in given
+    return None if whole else element("pre", lines_of(given, ARGUMENTS_SHOWN))
 
 
 def arguments_of(call: CallMade) -> str:
@@ -187,88 +190,109 @@ def arguments_of(call: CallMade) -> str:
 # --- arms beside one another ----------------------------------------------------------------
 
 
-def side_by_side(shell: CellEvidence, cell: CellEvidence) -> Markup:
-    """Calls of two arms, step by step, the first that differs marked."""
-    rows, diverged = [], False
-    for step in range(max(_steps(shell), _steps(cell))):
-        pairs = zip_longest(_calls_of(shell, step), _calls_of(cell, step))
-        for place, (left, right) in enumerate(pairs):
-            same = left is not None and right is not None and _alike(left[1], right[1])
-            first = not same and not diverged
-            diverged = diverged or first
-            step_cell = f"{step + 1}" if place == 0 else ""
-            class_ = "same" if same else "first" if first else "other"
-            rows.append(
-                element(
-                    "tr",
-                    element("th", step_cell, scope="row"),
-                    _side(shell, left),
-                    _side(cell, right),
-                    element("td", "first that differs" if first else "", class_="why"),
-                    class_=class_,
-                )
-            )
-    names = ("step", clean(shell.label, 40), clean(cell.label, 40), "")
-    head = element(
-        "tr",
-        *(element("th", it, scope="col", class_="text") for it in names[:3]),
-        element("td", ""),
-    )
-    title = f"{clean(shell.label, 40)} and {clean(cell.label, 40)}, call by call"
-    only = element("label", element("input", type="checkbox", class_="only"), " differences only")
-    table = element(
-        "table", element("caption", title), element("thead", head), element("tbody", *rows)
-    )
-    region = element("div", table, class_="scroll", role="region", tabindex="0", aria_label=title)
-    return element(
-        "details", element("summary", f"Side by side: {title}"), only, region, class_="beside"
-    )
+def call_by_call(block: BlockEvidence) -> Iterator[Markup]:
+    """A row a call, a column an arm; of each server's the first that differs from the shell's."""
+    cells = [cell for cell in block.cells if cell.calls]
+    if len(cells) < 2 or cells[0].cell.server != SHELL:
+        return
+    rows, differs = [], set[str]()
+    for step in range(max(map(_steps, cells))):
+        for place, calls in enumerate(zip_longest(*(_calls_of(cell, step) for cell in cells))):
+            sides = []
+            for cell, call in zip(cells, calls, strict=True):
+                is_first = cell.label not in differs and not _alike(calls[0], call)
+                differs |= {cell.label} if is_first else set()
+                sides.append(_side(cell, call, is_first=is_first))
+            same = "same" if all(_alike(calls[0], call) for call in calls) else None
+            head = element("th", step + 1, scope="row") if place == 0 else element("td")
+            rows.append(element("tr", head, *sides, class_=same))
+    title = f"Call by call: {', '.join(clean(cell.label, 40) for cell in cells)}"
+    yield _beside(title, "step", cells, rows)
 
 
 def _steps(cell: CellEvidence) -> int:
     return max((call.asked.step + 1 for call in cell.calls), default=0)
 
 
-def _calls_of(cell: CellEvidence, step: int) -> list[tuple[int, CallMade]]:
+_Numbered = tuple[int, CallMade]
+
+
+def _calls_of(cell: CellEvidence, step: int) -> list[_Numbered]:
     shown = list(enumerate(cell.calls))[:CALLS_SHOWN]
     return [(number, call) for number, call in shown if call.asked.step == step]
 
 
-def _alike(left: CallMade, right: CallMade) -> bool:
-    one, other = left.asked, right.asked
+def _alike(left: _Numbered | None, right: _Numbered | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    one, other = left[1].asked, right[1].asked
     return (one.tool, one.arguments) == (other.tool, other.arguments)
 
 
-def _side(cell: CellEvidence, found: tuple[int, CallMade] | None) -> Markup:
+def _side(cell: CellEvidence, found: _Numbered | None, *, is_first: bool) -> Markup:
+    told = element("small", "first that differs") if is_first else None
+    class_ = "first" if is_first else None
     if found is None:
-        return element("td", "", class_="text")
+        return element("td", told, class_=class_)
     number, call = found
-    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), 100)}"
+    words = f"{clean(call.asked.tool, 40)} {clean(arguments_of(call), SIDE_SHOWN)}"
     link = element("a", words, href=f"#{call_anchor(cell.cell.id, number)}")
-    return element("td", link, class_="text")
+    return element("td", link, told, class_=class_)
 
 
-def _fact_by_fact(block: BlockEvidence) -> Iterator[Markup]:
+def fact_by_fact(block: BlockEvidence, marked: Sequence[MarkedAnswer]) -> Iterator[Markup]:
     """A row a fact, a column an arm: what each said of it."""
-    by_arm = [
-        {(fact.step, fact.says): fact.verdict for fact in facts_of(cell)} for cell in block.cells
-    ]
+    by_arm = [_numbers(facts_of(it.cell)) for it in marked]
     asked = unique(key for found in by_arm for key in found)
     if not asked:
         return
-    rows = []
-    for step, says in asked:
-        said = [found.get((step, says), "") for found in by_arm]
-        cells = [element("td", it, class_=f"verdict {it}") for it in said]
-        name = element("th", clean(says, 160), scope="row", class_="text")
-        rows.append(element("tr", name, *cells, class_="same" if len(set(said)) == 1 else "other"))
-    labels = [element("th", clean(cell.label, 40), scope="col") for cell in block.cells]
-    head = element("tr", element("th", "fact", scope="col", class_="text"), *labels)
-    title = f"Fact by fact: {clean(block.scenario)}, trial {block.trial}"
-    table = element(
-        "table", element("caption", title), element("thead", head), element("tbody", *rows)
-    )
+    rows, step = [], None
+    for key in asked:
+        if key[0] != step:
+            step = key[0]
+            rows.append(element("tr", element("th", clean(step, 80), colspan=1 + len(marked))))
+        numbers = [found.get(key) for found in by_arm]
+        sides = [_fact_of(*one) for one in zip(marked, numbers, strict=True)]
+        verdicts = {_verdict_of(*one) for one in zip(marked, numbers, strict=True)}
+        name = element("th", clean(key[1], 300), scope="row", class_="text")
+        rows.append(element("tr", name, *sides, class_="same" if len(verdicts) == 1 else None))
+    title = f"Fact by fact: {len(asked)} of {clean(block.scenario)}, trial {block.trial}"
+    anchor = f"{block_anchor(block)}-facts"
+    yield _beside(title, "fact", block.cells, rows, anchor)
+
+
+def _numbers(facts: Sequence[FactVerdict]) -> dict[tuple[str, str, int], int]:
+    """(Step, what it says, how many of the same came before) -> its place among the cell's."""
+    found: dict[tuple[str, str, int], int] = {}
+    seen = Counter[tuple[str, str]]()
+    for number, fact in enumerate(facts):
+        found[fact.step, fact.says, seen[fact.step, fact.says]] = number
+        seen[fact.step, fact.says] += 1
+    return found
+
+
+def _verdict_of(marked: MarkedAnswer, number: int | None) -> str:
+    return "" if number is None else facts_of(marked.cell)[number].verdict
+
+
+def _fact_of(marked: MarkedAnswer, number: int | None) -> Markup:
+    if number is None:
+        return element("td")
+    return fact_said(marked.cell, number, quoted=number in marked.quoted)
+
+
+def _beside(
+    title: str,
+    what: str,
+    cells: Sequence[CellEvidence],
+    rows: Sequence[Markup],
+    anchor: str | None = None,
+) -> Markup:
+    """Rows that can be narrowed to those in which arms differ."""
+    names = (what, *(clean(cell.label, 40) for cell in cells))
+    head = element("thead", element("tr", *(element("th", it, scope="col") for it in names)))
+    table = element("table", element("caption", title), head, element("tbody", *rows))
     region = element("div", table, class_="scroll", role="region", tabindex="0", aria_label=title)
     only = element("label", element("input", type="checkbox", class_="only"), " differences only")
-    summary = element("summary", f"Fact by fact ({len(asked)})")
-    yield element("details", summary, only, region, class_="beside")
+    inside = element("div", only, region, id=anchor)
+    return element("details", element("summary", title), inside, class_="beside")

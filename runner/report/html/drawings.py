@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -17,6 +18,8 @@ from runner.report.page_data import (
     PHASES,
     ArmSpread,
     BlockEvidence,
+    CallMade,
+    CellEvidence,
     PageData,
     SpentSpread,
     TimeSpan,
@@ -24,11 +27,13 @@ from runner.report.page_data import (
 from runner.report.plot import Plot, Point, amount
 from runner.report.records import ArmReport, Delta, Report
 
-LANE = 46
+LANE = 44
 """Pixels from one row to the next: a line of words, and what is drawn under it."""
-NARROWEST = 0.4
-"""Of a width of 100, what a span of a timeline has at least: a click has to find it."""
-ROW = 24
+AREA = (24, 48)
+"""Of a forest plot's width: where what is drawn begins, and how wide it is, names beside it."""
+NARROWEST = 4
+"""Of a width of 1000, what a span of a timeline has at least: a click has to find it."""
+ROW = 26
 """Of a scenario under a server."""
 HEAD = 18
 """Above the first row: which way is which."""
@@ -39,7 +44,7 @@ STEPS = (0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 KINDS = ("shell", "server", "model", "back-off")
 
 
-def svg(height: float, name: str, marks: Sequence[str], *inside: object) -> Markup:
+def svg(height: float, name: str, marks: Sequence[str], *inside: object, kind: str = "") -> Markup:
     """`marks`: what a reader of a drawing that is shown elsewhere has to know stands in it."""
     said = joined(
         *(
@@ -54,7 +59,7 @@ def svg(height: float, name: str, marks: Sequence[str], *inside: object) -> Mark
         element("title", name),
         *inside,
         said,
-        class_="drawing",
+        class_=f"drawing {kind}".rstrip(),
         width="100%",
         height=f"{tall:g}",
         role="group",
@@ -91,7 +96,7 @@ def forest(report: Report, data: PageData) -> Markup | None:
     if not servers:
         return None
     span = _reach(servers, data)
-    rows: list[Markup] = []
+    rows: list[_ForestRow] = []
     y = float(HEAD)
     for arm in servers:
         rows.append(_server_row(arm, y, span))
@@ -102,12 +107,28 @@ def forest(report: Report, data: PageData) -> Markup | None:
         y += 10
     what = "places found (F1)" if report.keyed else "fairness"
     name = f"Difference from the shell in {what}: each server, and each scenario under it"
-    return svg(y + 20, name, report.marks, *_axis(span, y), *rows)
+    drawn = joined(*_axis(span, y), *(row.drawn for row in rows))
+    layers = (
+        *(row.band for row in rows),
+        element("svg", drawn, x=_at(AREA[0]), width=_at(AREA[1]), class_="beside-names"),
+        # No style moves an inner drawing, so there are two, and a page's width shows one.
+        element("svg", drawn, class_="below-names"),
+        *(row.words for row in rows),
+    )
+    return svg(y + 20, name, report.marks, *layers, kind="forest")
+
+
+class _ForestRow(NamedTuple):
+    """On a wide page its words stand left and right of what is drawn; on a narrow one above it."""
+
+    words: Markup
+    drawn: Markup | None = None
+    band: Markup | None = None
 
 
 def _scenario_rows(
     arm: ArmReport, report: Report, data: PageData
-) -> Iterator[Callable[[float, float], Markup]]:
+) -> Iterator[Callable[[float, float], _ForestRow]]:
     """Of a server with several; each is drawn at a height, on an axis."""
     known = [it for it in report.scenarios if (arm.label, it) in data.scenarios]
     if len(known) < 2:
@@ -117,7 +138,7 @@ def _scenario_rows(
         yield partial(_scenario_row, scenario, seen, banded=place % 2 == 0)
     if len(known) > MOST_SCENARIOS:
         more = f"{len(known) - MOST_SCENARIOS} more are in the tables"
-        yield lambda y, _: _text(0, y + 14, more, class_="small")
+        yield lambda y, _: _ForestRow(_text(0.4, y + 17, more, class_="small"))
 
 
 def _reach(servers: Sequence[ArmReport], data: PageData) -> float:
@@ -146,8 +167,8 @@ def _axis(span: float, y: float) -> Iterator[Markup]:
         yield _text(x, y + 15, told, text_anchor="middle", class_="tick")
 
 
-def _server_row(arm: ArmReport, y: float, span: float) -> Markup:
-    delta, at = arm.delta, y + 29
+def _server_row(arm: ArmReport, y: float, span: float) -> _ForestRow:
+    delta, at = arm.delta, y + 20
     value = delta.value or 0.0
     drawn: list[Markup] = []
     if delta.noise_floor is not None:
@@ -157,13 +178,14 @@ def _server_row(arm: ArmReport, y: float, span: float) -> Markup:
         low, high = _place(delta.low, span), _place(delta.high, span)
         drawn.append(_line(low, at, high, at, "reach"))
         drawn += [_line(x, at - 6, x, at + 6, "reach") for x in (low, high)]
-    drawn.append(element("circle", cx=_at(_place(value, span)), cy=at, r=6, class_="point"))
+    drawn.append(element("circle", cx=_at(_place(value, span)), cy=f"{at:g}", r=6, class_="point"))
     says = _told(delta)
-    words = [
-        _text(0, y + 12, short(arm.label, 40), class_="name"),
-        _text(100, y + 12, says, text_anchor="end", class_="value"),
-    ]
-    return element("g", element("title", f"{clean(arm.label)}: {says}"), *words, *drawn)
+    words = joined(
+        _text(0, y + 24, short(arm.label, 40), class_="name"),
+        _text(100, y + 24, says, text_anchor="end", class_="value"),
+    )
+    title = element("title", f"{clean(arm.label)}: {says}")
+    return _ForestRow(words, element("g", title, *drawn, class_="of-server"))
 
 
 def short(text: str, most: int) -> str:
@@ -181,19 +203,25 @@ def _told(delta: Delta) -> str:
 
 def _scenario_row(
     scenario: str, seen: Sequence[float], y: float, span: float, *, banded: bool
-) -> Markup:
-    mean, at = sum(seen) / len(seen), y + ROW / 2 + 3
+) -> _ForestRow:
+    mean, at = sum(seen) / len(seen), y + ROW / 2
     low, high = _place(min(seen), span), _place(max(seen), span)
     trials = f" ({score(min(seen))} to {score(max(seen))}, {len(seen)} trials)"
     told = f"{clean(scenario)}: {signed(mean)}{trials if len(seen) > 1 else ', one trial'}"
-    return element(
+    title = element("title", told)
+    words = element(
         "g",
-        element("title", told),
-        _rect(0, y, 100, ROW, "band-row") if banded else None,
-        _text(0.4, y + 11, short(scenario, 44), class_="small"),
-        _line(low, at, high, at, "range") if len(seen) > 1 else None,
-        element("circle", cx=_at(_place(mean, span)), cy=at, r=3.5, class_="dot"),
+        title,
+        _text(0.4, y + 17, short(scenario, 34), class_="small"),
+        _text(99.6, y + 17, signed(mean), text_anchor="end", class_="small mean"),
     )
+    drawn = element(
+        "g",
+        title,
+        _line(low, at, high, at, "range") if len(seen) > 1 else None,
+        element("circle", cx=_at(_place(mean, span)), cy=f"{at:g}", r=3.5, class_="dot"),
+    )
+    return _ForestRow(words, drawn, _rect(0, y, 100, ROW, "band-row") if banded else None)
 
 
 # --- quality against what it costs ----------------------------------------------------------
@@ -312,38 +340,65 @@ def timeline(block: BlockEvidence, marks: Sequence[str]) -> Markup | None:
     rows = []
     for row, cell in enumerate(told):
         y = row * 38
-        spans = [
-            _span(cell.cell.id, span, y + 16, most, _failed(cell.calls, span))
-            for span in cell.spans
-        ]
         seconds = f"{cell.seconds:,.1f} s, {len(cell.calls)} calls"
         rows.append(_text(0, y + 11, short(cell.label, 40), class_="name"))
         rows.append(_text(100, y + 11, seconds, text_anchor="end", class_="value"))
-        rows += spans
+        rows.append(_lane(cell, y + 16, most))
+        rows += _crosses(cell, y + 29, most)
     height = len(told) * 38 + 4
     name = f"Seconds of each arm, up to {amount(most)}: calls, model and waits"
     return svg(height, name, marks, *rows)
 
 
-def _failed(calls: Sequence[object], span: TimeSpan) -> bool:
-    result = getattr(calls[span.call], "result", None) if span.call is not None else None
-    return bool(result is not None and result.is_error)
+def _lane(cell: CellEvidence, y: float, most: float) -> Markup:
+    """In thousandths of the width: a share of it in each span was a tenth of a page."""
+    waits = [_waits(cell.spans, kind, most) for kind in ("model", "back-off")]
+    calls = [_call(cell, span, most) for span in cell.spans if span.call is not None]
+    box = {"viewBox": "0 0 1000 16", "preserveAspectRatio": "none"}
+    return element("svg", *waits, *calls, y=f"{y:g}", height=16, **box)
 
 
-def _span(cell_id: str, span: TimeSpan, y: float, most: float, failed: bool) -> Markup:
-    x, width = span.start_sec / most * 100, max(NARROWEST, span.wall_sec / most * 100)
-    kind = f"span {span.kind.replace('-', '')}{' failed' if failed else ''}"
-    ended = ", an error" if failed else ""
-    told = f"{span.kind}, {span.wall_sec:.2f} s from {span.start_sec:.1f} s{ended}"
-    drawn = joined(
-        element("title", told),
-        _rect(min(x, 100 - width), y, width, 16, kind),
-        _text(min(x, 99), y + 13, "×", class_="cross") if failed else None,
+def _waits(spans: Sequence[TimeSpan], kind: str, most: float) -> Markup | None:
+    """All of one kind as one path."""
+    own = [span for span in spans if span.kind == kind and span.call is None]
+    if not own:
+        return None
+    places = [_across(span, most) for span in own]
+    path = "".join(f"M{x:g} 0h{width:g}v16h-{width:g}z" for x, width in places)
+    told = f"{kind}: {sum(span.wall_sec for span in own):,.1f} s in all"
+    return element("path", element("title", told), d=path, class_=f"span {kind.replace('-', '')}")
+
+
+def _across(span: TimeSpan, most: float) -> tuple[float, float]:
+    width = max(NARROWEST, round(span.wall_sec / most * 1000, 1))
+    return min(round(span.start_sec / most * 1000, 1), 1000 - width), width
+
+
+def _call(cell: CellEvidence, span: TimeSpan, most: float) -> Markup:
+    number = span.call or 0
+    failed = _failed(cell.calls[number])
+    told = f"call {number + 1}: {span.kind}, {span.wall_sec:.2f} s from {span.start_sec:.1f} s"
+    x, width = _across(span, most)
+    drawn = element(
+        "rect",
+        x=f"{x:g}",
+        width=f"{width:g}",
+        height=16,
+        class_=f"span {span.kind}{' failed' if failed else ''}",
     )
-    if span.call is None:
-        return element("g", drawn)
-    link = f"#{call_anchor(cell_id, span.call)}"
-    return element("a", drawn, href=link, aria_label=f"call {span.call + 1}: {told}")
+    title = element("title", f"{told}{', an error' if failed else ''}")
+    return element("a", title, drawn, href=f"#{call_anchor(cell.cell.id, number)}")
+
+
+def _crosses(cell: CellEvidence, y: float, most: float) -> Iterator[Markup]:
+    """Beside the lane, whose letters would be as wide as the page."""
+    for span in cell.spans:
+        if span.call is not None and _failed(cell.calls[span.call]):
+            yield _text(min(span.start_sec / most * 100, 99), y, "×", class_="cross")
+
+
+def _failed(call: CallMade) -> bool:
+    return call.result is not None and call.result.is_error
 
 
 def cell_anchor(cell_id: str) -> str:
@@ -352,4 +407,9 @@ def cell_anchor(cell_id: str) -> str:
 
 
 def call_anchor(cell_id: str, number: int) -> str:
-    return f"{cell_anchor(cell_id)}-call-{number + 1}"
+    return f"{short_anchor(cell_id)}-call-{number + 1}"
+
+
+def short_anchor(cell_id: str) -> str:
+    """For what stands in a cell by the hundred: as long as a cell's own, these were a tenth."""
+    return f"c{cell_id[:8]}"

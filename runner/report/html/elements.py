@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from html import escape
 
 from markupsafe import Markup
@@ -20,21 +21,27 @@ def element(name: str, *inside: object, **attributes: object) -> Markup:
     for key, value in attributes.items():
         if value is not None:
             # Of markup too: a quote in it would end the value.
-            words.append(f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"')
-    closing = "/>" if name in VOID and not inside else f">{joined(*inside)}</{name}>"
-    return Markup("".join([*words, closing]))  # noqa: S704
+            words.append(f' {_named(key)}="{escape(str(value))}"')
+    if name in VOID and not inside:
+        words.append("/>")
+    else:
+        words += [">", *map(_between_tags, inside), f"</{name}>"]
+    return Markup("".join(words))  # noqa: S704
+
+
+@cache
+def _named(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def joined(*inside: object) -> Markup:
     """One after another; None and False are nothing, so that a part may be absent."""
     # Each is escaped here, or was made here.
-    return Markup("".join(map(_between_tags, filter(_is_there, inside))))  # noqa: S704
+    return Markup("".join(map(_between_tags, inside)))  # noqa: S704
 
 
 def _between_tags(part: object) -> str:
     """Quotes end nothing there, and code is full of them: escaped, they are a twentieth of it."""
-    return part if isinstance(part, Markup) else escape(str(part), quote=False)
-
-
-def _is_there(part: object) -> bool:
-    return part is not None and part is not False
+    if isinstance(part, Markup):
+        return part
+    return "" if part is None or part is False else escape(str(part), quote=False)

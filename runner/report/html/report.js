@@ -10,7 +10,7 @@ function elsewhere(id) {
   if (link) location.replace(`${link.getAttribute("href").split("#")[0]}#${id}`);
 }
 function reveal() {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = location.hash.slice(1);
   const found = id && document.getElementById(id);
   if (!found) return elsewhere(id);
   for (let at = found; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
@@ -51,7 +51,7 @@ for (const table of document.querySelectorAll(".scroll > table")) {
   made.setAttribute("aria-label", `${title} as CSV`);
   table.parentElement.after(made);
 }
-const DRAWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "font-size", "font-family", "font-weight", "text-anchor"];
+const DRAWN = ["display", "transform", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "vector-effect", "font-size", "font-family", "font-weight", "text-anchor"];
 for (const figure of document.querySelectorAll("figure.figure")) {
   const drawing = figure.querySelector("svg");
   const title = drawing.getAttribute("aria-label");

@@ -107,10 +107,10 @@ def test_a_sound_recording_of_a_query_that_cheats_says_so(tmp_path: Path) -> Non
 
 def test_without_an_engine_files_alone_are_checked_if_asked_for(recorded: Checkout) -> None:
     check = ("agentbench", "check", drafts(recorded))
-    refused = recorded.fairtrial(*check, **NO_ENGINE)
+    refused = recorded.said(*check, **NO_ENGINE)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "no Docker Engine answers" in refused.stderr
-    done = recorded.fairtrial(*check, "--static", **NO_ENGINE)
+    done = recorded.said(*check, "--static", **NO_ENGINE)
     assert done.returncode == 0
     assert done.stdout == (
         "ok   seats\nok   cheque\n"
@@ -128,20 +128,20 @@ def test_check_proves_the_shipped_queries_beside_the_scenarios(
     done = checkout.said("check")
     assert (done.returncode, done.stderr.count("starting")) == (0, 1), done.stderr
     assert "2 of 2 queries prove themselves; 3 calls executed in " in done.stdout
-    done = checkout.fairtrial("check", **NO_ENGINE)
+    done = checkout.said("check", **NO_ENGINE)
     assert done.returncode == 0
     assert "2 of 2 queries prove themselves; 2 trajectories were not executed" in done.stdout
     assert "no Docker Engine answers: no trajectory of scenarios/agentbench" in done.stderr
     checkout.edit(
         "scenarios/agentbench/single-server-single-call.yaml", "53 seats", "1961 or 53 seats"
     )
-    done = checkout.fairtrial("check", "--json", **NO_ENGINE)
+    done = checkout.said("check", "--json", **NO_ENGINE)
     assert done.returncode == 1
     assert "repeating it would be an answer" in done.stdout
 
 
 def test_a_server_that_is_none_is_told_with_the_closest(tmp_path: Path) -> None:
     stranger = make(tmp_path, {**SINGLE, "servers": ["sum"], "calls": [multiply(1, 2, "sum")]})
-    done = stranger.fairtrial("agentbench", "record", drafts(stranger), **NO_ENGINE)
+    done = stranger.said("agentbench", "record", drafts(stranger), **NO_ENGINE)
     assert done.returncode == 1
     assert "did you mean sums?" in done.stderr

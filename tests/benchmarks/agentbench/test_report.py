@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from runner.benchmarks import BENCHMARKS
@@ -18,7 +19,11 @@ from runner.benchmarks.agentbench.report.query_report import (
     groups,
     report_of_run,
 )
-from runner.benchmarks.agentbench.report.query_results import QueryResult, average_of_categories
+from runner.benchmarks.agentbench.report.query_results import (
+    QueriesReport,
+    QueryResult,
+    average_of_categories,
+)
 from runner.benchmarks.without_scorecard import wilson
 from runner.cli.main import main
 from runner.records import Unscored
@@ -166,6 +171,7 @@ def test_the_report_is_written_in_all_forms_with_its_plot(
     for words in ("Judged by `values`", "By server scope", "80.0", "claude-bad", "no tool called"):
         assert words in shown
     written = json.loads((store.folder / "report.json").read_text("utf-8"))
+    jsonschema.validate(written, QueriesReport.model_json_schema())
     assert [row["planned"] for row in written["models"]] == [5, 5] and written["ranks"] is False
     assert "| claude-good |" in (store.folder / "report.md").read_text("utf-8")
     page = (store.folder / "report.html").read_text("utf-8")

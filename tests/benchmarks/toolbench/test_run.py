@@ -11,11 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Delay, Reply, ToolCall
 
 from runner.benchmarks.toolbench.task_benchmark import cell_name
+from runner.benchmarks.toolbench.task_results import RunOfTasks
 from runner.cli.main import main
 from runner.records import Note, Plan, Prompt, Prose, ToolResult, Usage
 from runner.records import ToolCall as CallEvent
@@ -135,6 +137,7 @@ def test_the_report_is_written_as_json_markdown_and_html(
     assert run("--json", *SEEN) == 0
 
     assert json.loads(capsys.readouterr().out) == report()
+    jsonschema.validate(report(), RunOfTasks.model_json_schema())
     markdown = Path("runs/seen/report.md").read_text("utf-8")
     assert "## By category: offline, published" in markdown
     assert "| browser | 1 |" in markdown

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 SLACK = 1e-12
 """Of a comparison, relative: binary fractions of decimal ones."""
@@ -271,12 +271,15 @@ def _unit_pattern() -> re.Pattern[str]:
     return re.compile(rf"[ \u00a0\u202f-]?(?:(?i:{loose})|{strict}|in(?=[.,;)]|$))(?![\w/^²³])")
 
 
-def quantities(text: str) -> Iterator[Quantity]:
-    """Every reading of every number, by where they begin."""
+@lru_cache(maxsize=256)
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Every reading of every number, by where they begin.
+
+    An answer is asked again for each value that is looked for in it.
+    """
     found = [*_figures(text), *_other_readings(text), *_spelled(text)]
     found.sort(key=lambda one: (one.start, one.end))
-    yield from found
-    yield from _sums(found, text)
+    return (*found, *_sums(found, text))
 
 
 def _figures(text: str) -> Iterator[Quantity]:
