@@ -22,6 +22,7 @@ from runner.gate.requirements import (
     MIN_WON,
     by_quality,
     contrasts_asked,
+    requirement_line,
     requirement_text,
     wins,
 )
@@ -119,7 +120,11 @@ class Qualification:
         judged = [quality for _, quality in read]
         if closed := refusal(correlate([anchor.gold for anchor in anchors], judged)):
             raise _failed(closed)
-        if unmet := self._examination(judged, known).unmet:
+        examined = self._examination(judged, known)
+        if unmet := examined.unmet:
+            # All of it is paid for: what was met says where it stands, too.
+            for asked in examined.requirements:
+                self.log(requirement_line(asked))
             raise _failed("; ".join(map(requirement_text, unmet)))
 
 

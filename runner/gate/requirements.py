@@ -142,6 +142,12 @@ def requirement_text(asked: Requirement) -> str:
     return text
 
 
+def requirement_line(asked: Requirement) -> str:
+    """As a table has it, a line each."""
+    met = "met    " if asked.passed else "NOT MET"
+    return f"  {met}  {requirement_text(asked)}"
+
+
 # --- pairs ----------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from runner.gate.examination import MIN_RHO
 from runner.gate.gate import AcceptPreview
-from runner.gate.requirements import requirement_text
+from runner.gate.requirements import requirement_line
 from runner.records import Correlation, Disagreement, Examination, GateVerdict, TrivialRater
 from runner.support.errors import GateError
 
@@ -67,8 +67,7 @@ def _examined(verdict: GateVerdict) -> Iterator[str]:
 def _examination(examination: Examination) -> Iterator[str]:
     yield "before it may rank anyone, a judge is asked for (figure, bound, n):"
     for asked in examination.requirements:
-        met = "met    " if asked.passed else "NOT MET"
-        yield f"  {met}  {requirement_text(asked)}"
+        yield requirement_line(asked)
     if examination.trivial:
         yield "beside it, raters that do not read (rho and pairs, no junk; rho with the junk):"
     for rater in examination.trivial:

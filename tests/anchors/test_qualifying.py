@@ -258,6 +258,16 @@ def test_a_reader_that_only_shuffled_words_deceive_is_stopped_by_that(
     assert code == 4 and SHUFFLED in err, err
 
 
+def test_one_that_fails_when_all_is_read_sees_what_it_met_and_what_not(
+    fairtrial: Fairtrial, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runner.gate.requirements.MIN_AGREEMENT", 1.1)  # nobody is as good
+    code, _, err = fairtrial(*SHORT)
+    assert code == 4 and reader.seen, err
+    assert f"  met      {SHUFFLED}" in err
+    assert "  NOT MET  rho among anchors that are no junk" in err
+
+
 def test_a_provider_that_is_out_of_reach_ends_it_and_fails_nobody(
     fairtrial: Fairtrial, tree: Tree, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
