@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ _OF_FIRM, _LARGE, _SMALL, _RANGE, _CODE, _ROUND_ONE = 1.0, 1.0, -1.5, 1.0, -2.0,
 _POINTED_AT, _OF_NAME, _IN_PARENS, _AT_BEGIN, _NEXT_LINE = 1.5, 1.5, 1.0, 3.0, 2.5
 ENOUGH, CLEAR = 2.5, 2.6
 """Of evidence, for a number to be read as a line; below the second it is a guess."""
+_PRINTED = re.compile(r"[`*_]{0,3}:[^\n]{0,300}?(?:\w\(|[\w)\]] [-+*/|]?= |;$)", re.M)
+"""Behind a row's number, below a file's name: code, as searches print it, and so no status."""
 _HOST_REACH = 80
 _NEXT_REACH = 600
 
@@ -111,6 +114,8 @@ def _ticked(token: Token, around: Around) -> float:
 
 def _number(token: Token, around: Around) -> float:
     """A bare number."""
+    if token.form == "row" and around.sure and _PRINTED.match(around.text, token.close):
+        return CLEAR
     first, last = token.lines[0]
     before = around.text[max(0, token.begin - 90) : token.begin]
     in_parens, single = token.form == "parens", first == last
