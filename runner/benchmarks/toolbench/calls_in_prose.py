@@ -27,7 +27,9 @@ MOST_UNCLOSED = 32
 """Brackets that nothing closes: each costs a look at LONGEST_ARGUMENTS characters."""
 _CALLED = re.compile(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,127}+)"
-    r"(?P<gap>\s?(?=\()|[`*]{0,2}\s\|\s`?(?=\{)|(?::\d{1,4})?\s{0,4}(?:json\s{1,4}|```\w{0,10}\s{1,4})?(?=\{))"
+    r"(?P<gap>\s?(?=\()"
+    r"|[`*]{0,2}\s\|\s`?(?=\{)"  # of a table
+    r"|(?::\d{1,4})?\s{0,4}(?:json\s{1,4}|```\w{0,10}\s{1,4})?(?=\{))"
 )
 _NOT_PYTHON = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')|\b(?P<key>"""

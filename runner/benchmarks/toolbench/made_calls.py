@@ -10,7 +10,7 @@ A list of calls in JSON is what these tasks ask for, and may be explained behind
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runner.benchmarks.toolbench.call_markup import TextCall
@@ -85,7 +85,8 @@ def is_mentioned(text: str, begin: int, arguments: Any = None) -> bool:
     before = text[max(0, begin - MOST_BEFORE) : begin]
     if _WEIGHED.search(_SENTENCE.split(before)[-1]) or _QUOTED_LINE.search(before):
         return True
-    return isinstance(arguments, Mapping) and any(map(_is_blank, _texts(arguments.values())))
+    given = arguments.values() if isinstance(arguments, Mapping) else ()
+    return any(isinstance(value, str) and _BLANK.fullmatch(value) for value in given)
 
 
 def stops_behind(text: str, end: int) -> bool:
@@ -100,13 +101,3 @@ def stops_behind(text: str, end: int) -> bool:
     signs = len(_SIGNS.findall(behind))
     letters = len(_LETTERS.findall(behind)) + (LETTERS_A_SIGN - 1) * signs
     return letters < MOST_LETTERS_BEHIND
-
-
-def _is_blank(value: str) -> bool:
-    return _BLANK.fullmatch(value) is not None
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    for value in values:
-        if isinstance(value, str):
-            yield value
