@@ -204,3 +204,13 @@ def test_a_place_is_confirmed_if_every_program_found_it(tmp_path: Path) -> None:
     assert (row.confirmed, row.places) == (3, 4)
     assert (everything.kind, everything.confirmed) == ("all", 3)
     assert differences(suite) == ["shop: callers-count-money: pyright 1 lacks shop/audit.py:8"]
+
+
+def test_a_program_that_confirmed_a_key_and_falls_silent_is_told(tmp_path: Path) -> None:
+    question = question_of(tree_of(tmp_path / "own", PYTHON))
+    sure = question.model_copy(update={"confirmed_by": ("ty 1",)})
+    opinions = (Opinion(program="ty 1", said=opinion(tmp_path, None)),)
+    suite = CheckedSuite(name="shop", questions=(sure,), opinions=opinions)
+    assert differences(suite) == [
+        "shop: callers-count-money: ty 1 confirmed it once, and gives no answer now"
+    ]

@@ -264,16 +264,20 @@ def _row(kind: str, language: str, questions: Sequence[Sequence[Opinion]]) -> Ag
 
 
 def differences(suite: CheckedSuite) -> list[str]:
-    """A line each, to be opened by hand."""
+    """A line each, to be opened by hand: keys on which a program differs, or now says nothing."""
+    confirmed_by = {it.name: it.confirmed_by for it in suite.questions}
     return [
         f"{suite.name}: {it.said.question}: {it.program} {_shown(it)}"
         for it in suite.opinions
-        if it.said.differs
+        # A program that has confirmed a key and falls silent would otherwise leave no trace.
+        if it.said.differs or (not it.said.answered and it.program in confirmed_by[it.said.question])
     ]
 
 
 def _shown(opinion: Opinion) -> str:
     said = opinion.said
+    if not said.answered:
+        return "confirmed it once, and gives no answer now"
     parts = []
     for what, places in (("lacks", said.missing), ("also has", said.extra)):
         if places:
