@@ -265,13 +265,15 @@ def _row(kind: str, language: str, questions: Sequence[Sequence[Opinion]]) -> Ag
 
 def differences(suite: CheckedSuite) -> list[str]:
     """A line each, to be opened by hand: keys on which a program differs, or now says nothing."""
-    confirmed_by = {it.name: it.confirmed_by for it in suite.questions}
-    return [
-        f"{suite.name}: {it.said.question}: {it.program} {_shown(it)}"
-        for it in suite.opinions
-        # A program that has confirmed a key and falls silent would otherwise leave no trace.
-        if it.said.differs or (not it.said.answered and it.program in confirmed_by[it.said.question])
-    ]
+    confirmed = {(it.name, program) for it in suite.questions for program in it.confirmed_by}
+    lines = []
+    for opinion in suite.opinions:
+        said = opinion.said
+        # A program that confirmed a key and falls silent would otherwise leave no trace.
+        fell_silent = not said.answered and (said.question, opinion.program) in confirmed
+        if said.differs or fell_silent:
+            lines.append(f"{suite.name}: {said.question}: {opinion.program} {_shown(opinion)}")
+    return lines
 
 
 def _shown(opinion: Opinion) -> str:
