@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import docker
@@ -48,6 +49,19 @@ would begin with those of many tests, which are short ones."""
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {ROOT / f"tests/{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """All workers at once would each compile what the first of them compiles for all."""
+    turn = ROOT / ".fairtrial" / "collecting.lock"
+    turn.parent.mkdir(exist_ok=True)
+    with turn.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        return (yield)
 
 
 # Hypothesis fails an example that takes 0.2 s, which on a busy machine says nothing of our code.
