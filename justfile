@@ -18,12 +18,14 @@ workers := "$(( 2 * $(getconf _NPROCESSORS_ONLN) ))"
 
 # Lint, types and every test; ARGS go to pytest
 test *ARGS:
-    @code=0; \
+    @code=0; types=$(mktemp); \
+    .venv/bin/mypy >"$types" 2>&1 & checking=$!; \
     .venv/bin/ruff check . || code=1; \
     .venv/bin/ruff format --check . || code=1; \
-    .venv/bin/mypy || code=1; \
     {{ python }} -m pytest -n {{ workers }} --maxprocesses 4 \
         --dist loadfile --no-loadscope-reorder "$@" || code=$?; \
+    wait $checking || [ $code != 0 ] || code=1; \
+    cat "$types"; rm "$types"; \
     exit $code
 
 # Opt-in: a real cell with real weights, through both SDKs: WEIGHTS=path.gguf

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import docker
@@ -29,17 +30,21 @@ gc.set_threshold(100_000, 20, 20)
 LONGEST = (
     # Whoever comes first builds the base image, a minute in which a test of containers only waits.
     "versions/test_planted",
-    *("anchors/test_examination", "anchors/test_gate", "test_attest", "anchors/test_cheats"),
-    *("benchmarks/agentbench/test_values", "anchors/test_keys", "anchors/test_rescored"),
-    *("anchors/test_run_people", "anchors/test_gated", "anchors/test_figures", "test_wheel"),
-    *("versions/test_with_model", "real_agents/test_codex", "real_agents/test_opencode"),
-    *("real_agents/test_servers_of_users", "versions/test_workflows", "test_codes"),
-    *("test_pages", "trying/test_try", "test_cli", "trying/test_searching", "models/test_cells"),
-    *("scale/test_dask", "scale/test_dask_here", "scale/test_kills", "scale/test_hosts"),
-    *("trying/test_over_http", "benchmarks/agentbench/test_run", "test_volumes"),
-    *("trying/test_try_images", "sandbox/test_blame", "sandbox/test_sidecar"),
-    *("benchmarks/agentbench/test_router", "test_campaign", "test_servers"),
-    *("sandbox/test_docker", "models/test_local", "test_workspace", "models/test_remote"),
+    *("scoring/test_cheap_citations", "anchors/test_examination", "anchors/test_qualifying"),
+    *("test_pages", "real_agents/test_servers_of_users", "real_agents/test_opencode"),
+    *("real_agents/test_codex", "test_campaign", "trying/test_try", "test_volumes", "test_cli"),
+    *("test_codes", "test_wheel", "trying/test_searching", "test_bench", "anchors/test_cheats"),
+    *("anchors/test_gate", "sandbox/test_blame", "grounding/test_growth"),
+    *("versions/test_with_model", "trying/test_try_images", "grounding/test_languages"),
+    *("benchmarks/agentbench/test_run", "models/test_cells", "versions/test_workflows"),
+    *("scale/test_dask", "test_attest", "scale/test_kills", "scale/test_dask_here"),
+    *("sandbox/test_docker", "scale/test_exchange", "anchors/test_rescored", "anchors/test_keys"),
+    *("benchmarks/agentbench/test_router", "models/test_remote", "sandbox/test_sidecar"),
+    *("judges/test_identity", "judges/test_model", "anchors/test_run_people", "test_servers"),
+    *("test_archives", "test_code_digest", "grounding/test_extract", "test_audit"),
+    *("test_mutations", "test_environment", "trying/test_over_http"),
+    *("benchmarks/agentbench/test_values", "judges/test_verbs", "anchors/test_gated"),
+    *("models/test_local", "scale/test_hosts", "test_workspace", "anchors/test_figures"),
 )
 """Files that take longest: one that a worker begins last keeps the others waiting for it. xdist
 would begin with those of many tests, which are short ones."""
@@ -48,6 +53,19 @@ would begin with those of many tests, which are short ones."""
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {ROOT / f"tests/{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """All workers at once would each compile what the first of them compiles for all."""
+    turn = ROOT / ".fairtrial" / "collecting.lock"
+    turn.parent.mkdir(exist_ok=True)
+    with turn.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        return (yield)
 
 
 # Hypothesis fails an example that takes 0.2 s, which on a busy machine says nothing of our code.

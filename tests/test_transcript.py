@@ -300,35 +300,6 @@ def test_a_result_without_its_call_is_refused() -> None:
         split((result("ghost"),), SCENARIO)
 
 
-def test_handing_the_trace_to_a_fairness_scorer_is_a_type_error(tmp_path: Path) -> None:
-    mix_up = tmp_path / "mix_up.py"
-    mix_up.write_text(
-        """
-from runner.records import Answer, Effort, Rubric, Scenario, ToolTrace
-from runner.protocols import Files
-from runner.scoring.adoption import tool_fluency
-from runner.scoring.fairness import score_fairness
-from runner.scoring.keywords import keyword_coverage
-
-def mix(s: Scenario, r: Rubric, a: Answer, t: ToolTrace, e: Effort, f: Files) -> None:
-    score_fairness(s, r, a, e, files=f, judge=None)
-    tool_fluency(t)
-    score_fairness(s, r, t, e, files=f, judge=None)
-    keyword_coverage(s, t, [1])
-    tool_fluency(a)
-"""
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(mix_up)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    wrong = [line.split(":")[1] for line in done.stdout.splitlines() if "arg-type" in line]
-    assert wrong == ["11", "12", "13"], done.stdout + done.stderr
-
-
 def test_the_halves_share_no_field_but_the_number_of_steps() -> None:
     assert set(Answer.model_fields) & set(ToolTrace.model_fields) == {"steps"}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,11 +48,14 @@ class Asked:
     def lines(self, path: str) -> list[str]:
         return self.files.read(path).decode("utf-8", "replace").split("\n")
 
-    def definitions(self) -> Iterator[tuple[str, Definition]]:
+    @cached_property
+    def definitions(self) -> list[tuple[str, Definition]]:
+        found: list[tuple[str, Definition]] = []
         for path in self.paths:
             outline = outline_of(path, self.files.read(path), "", None)
             if isinstance(outline, Outline):
-                yield from ((path, definition) for definition in outline.definitions)
+                found += [(path, definition) for definition in outline.definitions]
+        return found
 
     def matching(self, pattern: re.Pattern[str]) -> Iterator[str]:
         """As `grep -n` prints them."""
@@ -66,21 +70,24 @@ def _tiles(asked: Asked, width: int, most: int, *, named: bool) -> str:
 
 
 def _tiles_of(asked: Asked, width: int, *, named: bool) -> Iterator[str]:
-    defined = list(asked.definitions())
     for path in asked.paths:
         for start in range(1, len(asked.lines(path)), width):
             end = min(start + width - 1, len(asked.lines(path)) - 1)
-            names = (one.name for file, one in defined if file == path and start <= one.line <= end)
+            names = (
+                one.name
+                for file, one in asked.definitions
+                if file == path and start <= one.line <= end
+            )
             name = next(names, None) if named else None
             yield f"- `{name}` ({path}:{start}-{end})" if name else f"- {path}:{start}-{end}"
 
 
 def _outline(asked: Asked) -> str:
-    return "\n".join(f"- `{one.name}` ({path}:{one.line})" for path, one in asked.definitions())
+    return "\n".join(f"- `{one.name}` ({path}:{one.line})" for path, one in asked.definitions)
 
 
 def _bodies(asked: Asked) -> str:
-    places = ((path, one) for path, one in asked.definitions() if one.end > one.start)
+    places = ((path, one) for path, one in asked.definitions if one.end > one.start)
     return "\n".join(f"- `{one.name}` ({path}:{one.start}-{one.end})" for path, one in places)
 
 
@@ -136,9 +143,9 @@ def half_of(text: str) -> str:
     return "\n\n".join(blocks[::2])
 
 
-def grounding_part(scenario: Scenario, texts: Sequence[str], files: Files) -> float:
-    """The grounding part of fairness for one text a step."""
-    whole = ground(texts, files)
+def grounding_part(scenario: Scenario, texts: Sequence[str], files: Files, parsed: Path) -> float:
+    """The grounding part of fairness for one text a step. `parsed`: a folder for outlines."""
+    whole = ground(texts, files, cache_dir=parsed)
     steps = tuple(
         AnswerStep(name=step.name, prompt=step.prompt, text=text, completed=True)
         for step, text in zip(scenario.steps, texts, strict=True)
@@ -176,18 +183,16 @@ def measured(name: str) -> Measured:
     fetched = fetch_source(source, cache=cache, pins=None, environ=dict(os.environ))
     places = range(1, len(scenario.steps) + 1)
     reference = [(file.parent / f"reference/{n}.md").read_text(encoding="utf-8") for n in places]
-    with GitFiles(fetched.path, fetched.commit) as files:
+    # Kept for this scenario alone: all of its answers cite the same files.
+    with GitFiles(fetched.path, fetched.commit) as files, tempfile.TemporaryDirectory() as parsed:
+
+        def part(texts: Sequence[str]) -> float:
+            return grounding_part(scenario, texts, files, Path(parsed))
+
         asked = [Asked(step, files) for step in scenario.steps]
-        cheats = {
-            cheat: grounding_part(scenario, list(map(make, asked)), files)
-            for cheat, make in CHEATS.items()
-        }
-        return Measured(
-            name,
-            grounding_part(scenario, reference, files),
-            grounding_part(scenario, list(map(half_of, reference)), files),
-            cheats,
-        )
+        cheats = {cheat: part(list(map(make, asked))) for cheat, make in CHEATS.items()}
+        half = part(list(map(half_of, reference)))
+        return Measured(name, part(reference), half, cheats)
 
 
 def main() -> None:

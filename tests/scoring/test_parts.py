@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -22,8 +19,6 @@ from runner.scoring.score_parts import Part
 from tests.report.loaded import catalog, cell, loaded, measured, scorecard
 from tests.scoring.material import RUBRIC, SCENARIO, TREE
 from tests.test_transcript import WHOLE
-
-ROOT = Path(__file__).parents[2]
 
 
 def brevity(evidence: Evidence) -> Score:
@@ -109,26 +104,3 @@ def test_a_card_from_before_a_part_is_not_scored_yet() -> None:
     figure = build_report(run, *catalog(run)).arms[0].fairness.parts["brevity"]
     assert figure.value is None
     assert figure.reasons == ("not scored yet (1 of 1 cells)",)
-
-
-def test_a_part_of_one_score_among_the_other_s_is_a_type_error(tmp_path: Path) -> None:
-    mix_up = tmp_path / "mix_up.py"
-    mix_up.write_text(
-        """
-from runner.scoring import ADOPTION, FAIRNESS
-
-FAIRNESS["grounding_again"] = FAIRNESS["citation_grounding"]
-ADOPTION["fluency_again"] = ADOPTION["tool_fluency"]
-FAIRNESS["fluency"] = ADOPTION["tool_fluency"]
-ADOPTION["grounding"] = FAIRNESS["citation_grounding"]
-"""
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(mix_up)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    wrong = [line.split(":")[1] for line in done.stdout.splitlines() if ": error: " in line]
-    assert wrong == ["6", "7"], done.stdout + done.stderr

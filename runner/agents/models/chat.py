@@ -8,7 +8,7 @@ from typing import Any
 import openai
 
 from runner.agents.models.model_settings import ModelSettings
-from runner.agents.models.provider import PassingFault, Provider, timeouts
+from runner.agents.models.provider import PassingFault, Provider, certificates, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
 from runner.agents.models.wire import FittedTools, call_of, without_surrogates, written_arguments
 from runner.agents.token_breakdown import apportion
@@ -69,6 +69,7 @@ class Chat(RemoteModel):
             base_url=url or URL,
             max_retries=0,
             timeout=timeouts(self.settings.stall_sec),
+            http_client=openai.DefaultAsyncHttpxClient(verify=certificates()),
         )
 
     async def create(self, request: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import anthropic
 
 from runner.agents.models.model_settings import ModelSettings
-from runner.agents.models.provider import PassingFault, Provider, timeouts
+from runner.agents.models.provider import PassingFault, Provider, certificates, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
 from runner.agents.models.wire import FittedTools, call_of, without_surrogates
 from runner.protocols import Call, Message, Stop, ToolMessage, Turn, UserMessage
@@ -80,6 +80,7 @@ class Claude(RemoteModel):
             base_url=url or URL,
             max_retries=0,
             timeout=timeouts(self.settings.stall_sec),
+            http_client=anthropic.DefaultAsyncHttpxClient(verify=certificates()),
         )
 
     async def create(self, request: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from runner.agents.models.model_settings import ModelSettings
-from runner.agents.models.provider import ContextOverflow, Provider, timeouts
+from runner.agents.models.provider import ContextOverflow, Provider, certificates, timeouts
 from runner.agents.packaged.cell_end import AgentClock, CellEnd
 from runner.agents.packaged.cell_ledger import CellLedger, Conversing
 from runner.agents.packaged.packaged_agent import PackagedAgent
@@ -96,7 +96,8 @@ class ProviderBridge:
         self._budget = budget
         self._end = end
         self._clock = clock
-        self._client = httpx2.AsyncClient(timeout=timeouts(upstream.settings.stall_sec))
+        waits = timeouts(upstream.settings.stall_sec)
+        self._client = httpx2.AsyncClient(timeout=waits, verify=certificates())
         self._failures = 0
         self.fault: ProviderError | ContextOverflow | None = None
         """Of the last request, if the provider failed at it."""
