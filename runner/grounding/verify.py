@@ -405,8 +405,14 @@ class _Verifier:
             if self._may_hold(rival, mention) and rival.path != claim.path:
                 yield f"the lines may be of {rival.path}"
                 return
-        if mention.tied == "context" and self._may_hold(claim, mention):
+        if mention.tied == "context" and (
+            self._may_hold(claim, mention) or self._names_a_stranger(claim, mention)
+        ):
             yield f"no path stands in the sentence: another file than {claim.path} may be meant"
+
+    def _names_a_stranger(self, claim: Claim, mention: Mention) -> bool:
+        """A name of the tree that this file has nowhere: neither need its lines be of it."""
+        return mention.symbol is not None and not self._source(claim.path).has_word(mention.symbol)
 
     def _is_invented(self, mention: Mention) -> bool:
         """True if its word stands in no file of the tree, whichever file is meant."""

@@ -154,6 +154,8 @@ DEFENSIBLE = [
     ("src/shop/store.py:{40} — `Config.store_class`; makes a desk", None),
     # What the reader is to write.
     ("Add `NewDesk.pay` at src/shop/store.py:{70}", None),
+    # Neither the name nor the lines are of the file above.
+    ("It is in src/shop/store.py.\n\n- `lock_up` (lines {300}-310) locks", None),
     # Editors number the line behind the last line break.
     ("src/shop/store.py:{100}-200", None),
 ]
@@ -184,6 +186,8 @@ def test_what_a_reader_would_defend_is_not_accused(text: str, move: int | None) 
         "src/shop/store.py:100-202",
         "src/shop/store.py:200",
         "Add `NewDesk` at src/shop/store.py:70",
+        "It is in src/shop/store.py.\n\n- `pay` (lines 300-310) pays",
+        "It is in src/shop/store.py.\n\n- `reopen_all` (lines 300-310) pays",
     ],
 )
 def test_what_nobody_can_defend_is_still_accused(text: str) -> None:
