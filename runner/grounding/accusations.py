@@ -54,9 +54,10 @@ def doubts_of_word(
         yield f"near the lines stands a longer word than {symbol}, or one of another case"
     if is_wide(lines) and places.bodies.gap_to(lines) == 0:
         yield f"{symbol} is among the lines, which are too many to point at it"
-    yield from _doubts_of_place(file, symbol, lines)
+    yield from _doubts_of_place(file, symbol, lines, in_tree)
     others = list(islice(_names_beside(mention), _MOST_NAMES))
-    fits = next((name for name in others if _stands_near(file, name, lines)), None)
+    inner = islice(_words_in_code(mention), _MOST_NAMES)
+    fits = next((name for name in (*others, *inner) if _stands_near(file, name, lines)), None)
     if fits:
         yield f"the lines may be of {fits}, which stands there"
         return
@@ -65,11 +66,16 @@ def doubts_of_word(
         yield f"the text may mean {mention.other_word or 'another word'} and not {symbol}"
 
 
-def _doubts_of_place(file: SourceFile, symbol: str, lines: LineRange) -> Iterator[str]:
+def _doubts_of_place(
+    file: SourceFile, symbol: str, lines: LineRange, in_tree: Callable[[str], bool]
+) -> Iterator[str]:
     """The lines are what the word is part of, or the word is what they are part of."""
     *owners, name = parts_of(symbol)
     if not owners and _holds_member(file, symbol, lines):
         yield f"the lines are in a member of {symbol}"
+    owner = next((owner for owner in owners if _begins_at(file, owner, lines)), None)
+    if owner and in_tree(MARK.sub("", name)):
+        yield f"{owner} stands there, whose {name} may be meant"
     holder = _head_above(file, symbol, lines)
     if holder:
         yield f"the lines are the head of {holder}, which holds {symbol}"
@@ -80,6 +86,10 @@ def _doubts_of_place(file: SourceFile, symbol: str, lines: LineRange) -> Iterato
     stranger = next((owner for owner in owners if _is_strange(file, owner)), None)
     if stranger and not file.places(symbol).definitions:
         yield f"{stranger} is no name of this file: what is said may be of another"
+
+
+def _begins_at(file: SourceFile, owner: str, lines: LineRange) -> bool:
+    return file.places(owner).headers.gap_to(lines) == 0
 
 
 def _head_above(file: SourceFile, symbol: str, lines: LineRange) -> str | None:
@@ -131,6 +141,14 @@ def _names_beside(mention: Mention) -> Iterator[str]:
             if word not in seen and parts_of(word)[-1] != own:
                 seen.add(word)
                 yield word
+
+
+def _words_in_code(mention: Mention) -> Iterator[str]:
+    """`query` of `` `model.open { query(it) }` ``, whose name is `model.open`."""
+    own = parts_of(mention.symbol or "")[-1]
+    for found in _SAID.finditer(f"{mention.said} {mention.beside}"):
+        words = _WORD.findall(found["code"] or "")
+        yield from (word for word in words if parts_of(word)[-1] != own)
 
 
 def _is_code(name: str) -> bool:

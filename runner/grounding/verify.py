@@ -396,10 +396,15 @@ class _Verifier:
     def _doubts_of_file(self, claim: Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
         mention = claim.mention
-        if mention.tied == "own" or self._is_invented(mention):
+        if mention.tied == "own":
             return
         if not self._may_hold(claim, mention) and not _SAYS_LINES.match(mention.written):
             yield "the number may be no line"
+        label, colon, _ = mention.written.strip("`").partition(":")
+        if colon and label == mention.symbol and self._names_a_stranger(claim, mention):
+            yield f"{label} may be short for a file"
+        if self._is_invented(mention):
+            return
         rivals = dict.fromkeys(self.index.resolve(path) for path in mention.others)
         for rival in rivals:
             if self._may_hold(rival, mention) and rival.path != claim.path:
@@ -478,7 +483,7 @@ def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))
 
 
-_LONGEST_LIST = 40
+_LONGEST_LIST = 12
 """Places before a name that may share it: it bounds the work."""
 
 
