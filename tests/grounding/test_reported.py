@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from runner.grounding.verify import ground
@@ -156,6 +158,19 @@ DEFENSIBLE = [
     ("Add `NewDesk.pay` at src/shop/store.py:{70}", None),
     # Neither the name nor the lines are of the file above.
     ("It is in src/shop/store.py.\n\n- `lock_up` (lines {300}-310) locks", None),
+    # A value of a type of another file, and one that is called by its own name.
+    ("`Ledger.note.lock_up` (src/shop/store.py:{5})", 90),
+    # A name that is short for a file, and numbers that are none of a line.
+    ("See src/shop/store.py (desk_kv:{22}).", None),
+    ("src/shop/other.py:1-5 — 401 DueNow/DueSoon, {402} PaymentDue, 403 Shut", None),
+    # What is called inside of the code that is named first.
+    ("`Ledger.balance(lambda: stock_of(it))` (src/shop/store.py:{90})", 60),
+    # An object that names no file, below one that names another.
+    (
+        '{"file": "src/shop/other.py", "steps": {"Ledger": {"file": "src/shop/store.py", '
+        '"line": 4}, "HTTPDesk": {"lines": "LINES"}}}',
+        None,
+    ),
     # Editors number the line behind the last line break.
     ("src/shop/store.py:{100}-200", None),
 ]
@@ -168,8 +183,8 @@ def _accused(text: str) -> list[Citation]:
 
 @pytest.mark.parametrize(("text", "move"), DEFENSIBLE)
 def test_what_a_reader_would_defend_is_not_accused(text: str, move: int | None) -> None:
-    [line] = [int(part.partition("}")[0]) for part in text.split("{")[1:]]
-    assert _accused(text.replace(f"{{{line}}}", str(line))) == []
+    line = int("".join(re.findall(r"\{(\d+)\}", text)) or 0)
+    assert _accused(text.replace(f"{{{line}}}", str(line)).replace("LINES", "40-69")) == []
     if move is not None:
         assert len(_accused(text.replace(f"{{{line}}}", str(line + move)))) == 1
 
