@@ -167,8 +167,8 @@ DEFENSIBLE = [
     ("`Ledger.balance(lambda: stock_of(it))` (src/shop/store.py:{90})", 60),
     # An object that names no file, below one that names another.
     (
-        '{"file": "src/shop/other.py", "steps": {"Ledger": {"file": "src/shop/store.py", '
-        '"line": 4}, "HTTPDesk": {"lines": "LINES"}}}',
+        'It is set in src/shop/other.py.\n\n```json\n{"steps": {"Ledger": {"file": '
+        '"src/shop/store.py", "line": 4}, "HTTPDesk": {"lines": "LINES"}}}\n```',
         None,
     ),
     # Editors number the line behind the last line break.
