@@ -98,6 +98,12 @@ def missing_lines(file: SourceFile, lines: LineRange) -> str | None:
     return None
 
 
+def ends_behind_the_last(file: SourceFile, lines: LineRange) -> bool:
+    """True of a range that is one line too long, in a file that ends with a line break."""
+    start, end = lines
+    return 1 <= start < end == file.line_count + 1 and file.source.endswith(b"\n")
+
+
 _MATCHES = {
     "definition": "its definition",
     "use": "a use of it",

@@ -394,6 +394,7 @@ def _of_lines(unit: Fragment, file: str) -> Iterator[Mention]:
             symbol=unit.symbol,
             weak=unit.weak,
             loose=unit.loose,
+            tied="own" if unit.file else "context",
             guess=unit.guess,
             group=len(unit.lines) - 1,
             said=unit.said,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
-from runner.grounding.outlines import TextOnly
+from runner.grounding.outlines import Definition, TextOnly
 from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.spelling import parts_of
@@ -135,15 +135,35 @@ def has_longer_word_near(file: SourceFile, symbol: str, lines: LineRange) -> boo
     name = parts_of(symbol)[-1]
     part = _snake_case(name)
     others = {_snake_case(word) for word in _words_near(file, lines) if word != name}
-    if part in others:
+    if part in others or _is_in_other_case(file, name, lines):
         return True
     places = file.places(symbol)
     if places.is_nowhere and name[:1].isupper():  # the `Job` endpoint, at `newJobEndpoint()`
         return any(part in other for other in others)
-    # A word that the file defines elsewhere is not this one cut short.
-    if part.count("_") < _FEWEST_JOINTS or places.definitions:
+    if part.count("_") < _FEWEST_JOINTS:
         return False
+    # A word that the file defines elsewhere is not this one cut short, but may be one of a family:
+    # `unit_price`, at `unit_price_currency`.
+    if places.definitions:
+        return any(_snake_case(one.name).startswith(part) for one in _defined_at(file, lines))
     return any(part in other for other in others)
+
+
+def _is_in_other_case(file: SourceFile, name: str, lines: LineRange) -> bool:
+    """`HttpClient` for lines in the body of `HTTPClient`."""
+    outline = file.outline
+    if isinstance(outline, TextOnly) or outline.named(name):
+        return False
+    plain = name.lower()
+    bodies = ((one.start, one.end) for one in outline.definitions if one.name.lower() == plain)
+    return any(gap(body, lines) == 0 for body in bodies)
+
+
+def _defined_at(file: SourceFile, lines: LineRange) -> list[Definition]:
+    """What begins at the very lines."""
+    if isinstance(file.outline, TextOnly):
+        return []
+    return [one for one in file.outline.definitions if gap((one.header, one.line), lines) == 0]
 
 
 _FEWEST_JOINTS = 3

@@ -263,16 +263,20 @@ class SourceFile:
     def _knows(self, qualifier: str) -> bool:
         """`app.run` and, in shop.py, `Shop.run`; but nobody has heard of `Invented.run`.
 
-        A word of the file, of its path or, in some spelling, of the tree. `c.Next` and `myApp.run`
-        are instances of the answer's own.
+        A word of the file, of its path or, in some spelling, of the tree.
+        """
+        return self.is_at_home(qualifier) or self._heard_of(qualifier)
+
+    def is_at_home(self, qualifier: str) -> bool:
+        """A word of the file or of its path. `c.Next` and `myApp.run` are instances of the answer's
+        own.
         """
         if len(qualifier) < 3 or qualifier in _GIVEN or _MADE_UP.match(qualifier):
             return True
         if self.occurrences.of(qualifier) or _plain_name(qualifier) in self._path_names:
             return True
-        if isinstance(self.outline, Outline) and self.outline.has_owner(qualifier):
-            return True  # Kotlin's Companion is written nowhere
-        return self._heard_of(qualifier)
+        # Kotlin's Companion is written nowhere.
+        return isinstance(self.outline, Outline) and self.outline.has_owner(qualifier)
 
     @cached_property
     def _path_names(self) -> frozenset[str]:

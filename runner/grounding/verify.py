@@ -24,7 +24,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, count
+from itertools import chain, count, takewhile
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -33,7 +33,13 @@ import runner
 from runner.grounding.accusations import doubts_of_word
 from runner.grounding.binding import MOST_CANDIDATES, stem_of
 from runner.grounding.cache import Cache
-from runner.grounding.claims import Claim, ClaimCheck, check_lines, missing_lines
+from runner.grounding.claims import (
+    Claim,
+    ClaimCheck,
+    check_lines,
+    ends_behind_the_last,
+    missing_lines,
+)
 from runner.grounding.commit_files import PathIndex, Resolved
 from runner.grounding.extract import Extracted, read_all
 from runner.grounding.language import FOLDER
@@ -241,8 +247,10 @@ class _Verifier:
         return mention
 
     def _verify_step(self, mentions: list[Mention]) -> Iterator[Verified]:
-        for group in _groups(self._without_guesses(mentions)):
-            yield from self._verify_group(group)
+        placed = list(map(self._placed, self._without_guesses(mentions)))
+        for place, mention in enumerate(placed):
+            shared = self._is_of_a_neighbour(placed, place)
+            yield self._verify(mention._replace(certain=False) if shared else mention)
 
     def _without_guesses(self, mentions: list[Mention]) -> list[Mention]:
         """Drop guessed lines, unless more of them verify than numbers would that are no lines.
@@ -258,17 +266,15 @@ class _Verifier:
             return mentions
         return [mention for mention in mentions if not mention.guess]
 
-    def _matches(self, mention: Mention) -> bool:
-        return self._verify(mention).held_by is not None
-
-    def _verify_group(self, group: list[Mention]) -> list[Verified]:
-        """Lines of one list share a symbol. If it is near one of them, the others may be of another
-        thing: they accuse nobody, and are not believed either.
+    def _is_of_a_neighbour(self, mentions: Sequence[Mention], place: int) -> bool:
+        """Places of one list share a symbol. If it is near one of them, the others may be of
+        another thing: they accuse nobody, and are not believed either.
         """
-        mentions = [self._placed(mention) for mention in group]
-        if len(mentions) > 1 and any(map(self._matches, mentions)):
-            mentions = [mention._replace(certain=False) for mention in mentions]
-        return [self._verify(mention) for mention in mentions]
+        mention = mentions[place]
+        if mention.symbol is None or not mention.certain or not fails(self._verify(mention)):
+            return False
+        shared = (other._replace(symbol=mention.symbol) for other in _sharing(mentions, place))
+        return any(self._verify(other).status != "hallucinated" for other in shared)
 
     def _placed(self, mention: Mention) -> Mention:
         """Lines written without a path, in the file they are meant for.
@@ -380,24 +386,38 @@ class _Verifier:
         return self.index.ending_in(claim.path, MOST_CANDIDATES)
 
     def _doubts(self, claim: Claim, file: SourceFile) -> Iterator[str]:
-        if claim.mention.lines and not missing_lines(file, claim.mention.lines):
+        lines = claim.mention.lines
+        if lines and not missing_lines(file, lines):
             yield from doubts_of_word(claim.mention, file, self.vocabulary.has)
+        elif lines and ends_behind_the_last(file, lines):
+            yield "an editor shows an empty line behind the last line break"
         yield from self._doubts_of_file(claim)
 
     def _doubts_of_file(self, claim: Claim) -> Iterator[str]:
         """Lines that no path stands at may be another file's, if that has as many."""
         mention = claim.mention
-        if mention.tied == "own" or self._is_invented(mention):
+        if mention.tied == "own":
             return
         if not self._may_hold(claim, mention) and not _SAYS_LINES.match(mention.written):
             yield "the number may be no line"
+        label, colon, _ = mention.written.strip("`").partition(":")
+        if colon and label == mention.symbol and self._names_a_stranger(claim, mention):
+            yield f"{label} may be short for a file"
+        if self._is_invented(mention):
+            return
         rivals = dict.fromkeys(self.index.resolve(path) for path in mention.others)
         for rival in rivals:
             if self._may_hold(rival, mention) and rival.path != claim.path:
                 yield f"the lines may be of {rival.path}"
                 return
-        if mention.tied == "context" and self._may_hold(claim, mention):
+        if mention.tied == "context" and (
+            self._may_hold(claim, mention) or self._names_a_stranger(claim, mention)
+        ):
             yield f"no path stands in the sentence: another file than {claim.path} may be meant"
+
+    def _names_a_stranger(self, claim: Claim, mention: Mention) -> bool:
+        """A name of the tree that this file has nowhere: neither need its lines be of it."""
+        return mention.symbol is not None and not self._source(claim.path).has_word(mention.symbol)
 
     def _is_invented(self, mention: Mention) -> bool:
         """True if its word stands in no file of the tree, whichever file is meant."""
@@ -463,15 +483,27 @@ def _files_of(verified: Iterable[Verified]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(paths))
 
 
-def _groups(mentions: Iterable[Mention]) -> list[list[Mention]]:
-    """Neighbours that differ in nothing but their lines, where a list gives them."""
-    groups: list[list[Mention]] = []
-    for mention in mentions:
-        if groups and _is_one_list(groups[-1][-1], mention):
-            groups[-1].append(mention)
-        else:
-            groups.append([mention])
-    return groups
+_LONGEST_LIST = 12
+"""Places before a name that may share it: it bounds the work."""
+
+
+def _sharing(mentions: Sequence[Mention], place: int) -> Iterator[Mention]:
+    """Those beside one that its symbol may be of: all of its list and, before it, places of the
+    same name, or of no name in the file that both lean on (`a.py:3, :9, :30 — f, g and h`).
+    """
+    mention = mentions[place]
+    before = reversed(mentions[max(0, place - _LONGEST_LIST) : place])
+    yield from takewhile(lambda other: _may_share(mention, other), before)
+    after = mentions[place + 1 : place + 1 + _LONGEST_LIST]
+    yield from takewhile(lambda other: _is_one_list(mention, other), after)
+
+
+def _may_share(mention: Mention, other: Mention) -> bool:
+    if other.start is None:
+        return False
+    if other.symbol is None:
+        return mention.tied == "sentence" and other.path == mention.path
+    return other.symbol == mention.symbol
 
 
 def _is_one_list(one: Mention, other: Mention) -> bool:

@@ -108,7 +108,7 @@ def test_a_symbol_s_own_words_count() -> None:
 
 def test_a_failed_citation_is_not_weak_as_well() -> None:
     citation = only(f"`evict_oldest` {SAID['quota']} (src/service.py:{PLACES['parse']})")
-    failed = only("`evict_oldest` (src/service.py:1): the account's quota is charged there")
+    failed = only("`evict_oldest` (src/service.py:2): the account's quota is charged there")
     assert failed.status == "hallucinated"
     assert not failed.weak
     assert not (citation.weak and citation.status != "grounded")

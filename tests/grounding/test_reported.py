@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from runner.grounding.verify import ground
@@ -103,3 +105,105 @@ def test_a_frame_of_another_tree_is_no_citation(text: str) -> None:
 @pytest.mark.parametrize("text", ["`zorblax`, src/shop.py:20", "`zorblax` (src/shop.py:20)"])
 def test_an_invented_word_is_an_invention_behind_a_comma_as_in_brackets(text: str) -> None:
     assert [one.status for one in with_lines(text)] == ["hallucinated"]
+
+
+# --- right or defensible citations that were called hallucinated, beside a wrong one in their form
+
+STORE = (
+    "import decimal\n\n\n"
+    "class Ledger:\n"  # 4
+    + "    note = None\n" * 9
+    + "    total_owed = None\n"  # 14
+    + "    def balance(self): ...\n"  # 15
+    + "\n" * 24
+    + "class HTTPDesk:\n"  # 40
+    + "    x = 1\n" * 29
+    + "    def pay(self): ...\n"  # 70
+    + "\n" * 9
+    + "def total_owed_by(name):\n"  # 80
+    + "    x = 1\n" * 9
+    + "    return stock_of(name)\n"  # 90
+    + "\n" * 9
+    + "def all(): ...\n"  # 100
+    + "\n" * 19
+    + "shop = 1\n"  # 120
+    + "\n" * 79
+)
+STORE_FILES = MemoryFiles(
+    {
+        "src/shop/store.py": STORE,
+        "src/shop/other.py": "class Config:\n    store_class = None\n\n\ndef lock_up(): ...\n",
+    }
+)
+DEFENSIBLE = [
+    # The head of what owns the name, or has it in its body.
+    ("`Ledger.balance` (src/shop/store.py:{4})", 60),
+    ("src/shop/store.py:{4} (`balance`, kept for each name)", 60),
+    ("`stock_of` (src/shop/store.py:{80})", 60),
+    # A name that goes on, and one in other case than that of the body around the lines.
+    ("`Ledger.total_owed` (src/shop/store.py:{80})", 60),
+    ("`HttpDesk` (src/shop/store.py:{60})", 30),
+    # The subject of the sentence stands there, though it is a short word.
+    ("`all` returns a `Ledger` (src/shop/store.py:{100})", 70),
+    # The name of the folder, which is the package's.
+    ("`shop` (src/shop/store.py:{60})", None),
+    # The first line, for the file.
+    ("src/shop/store.py:{1} `HTTPDesk`", 169),
+    # A list of places, and of what is there.
+    ("src/shop/store.py:{15}, `:70`, `:150` — `balance`, `pay` and the rest", None),
+    ("src/shop/store.py: `:{15}` `balance`, `:150/160` the rest", None),
+    # A type of another file is set to what stands here.
+    ("src/shop/store.py:{40} — `Config.store_class`; makes a desk", None),
+    # What the reader is to write.
+    ("Add `NewDesk.pay` at src/shop/store.py:{70}", None),
+    # Neither the name nor the lines are of the file above.
+    ("It is in src/shop/store.py.\n\n- `lock_up` (lines {300}-310) locks", None),
+    # A value of a type of another file, and one that is called by its own name.
+    ("`Ledger.note.lock_up` (src/shop/store.py:{5})", 90),
+    # A name that is short for a file, and numbers that are none of a line.
+    ("See src/shop/store.py (desk_kv:{22}).", None),
+    ("src/shop/other.py:1-5 — 401 DueNow/DueSoon, {402} PaymentDue, 403 Shut", None),
+    # What is called inside of the code that is named first.
+    ("`Ledger.balance(lambda: stock_of(it))` (src/shop/store.py:{90})", 60),
+    # An object that names no file, below one that names another.
+    (
+        'It is set in src/shop/other.py.\n\n```json\n{"steps": {"Ledger": {"file": '
+        '"src/shop/store.py", "line": 4}, "HTTPDesk": {"lines": "LINES"}}}\n```',
+        None,
+    ),
+    # Editors number the line behind the last line break.
+    ("src/shop/store.py:{100}-200", None),
+]
+
+
+def _accused(text: str) -> list[Citation]:
+    found = ground(text, STORE_FILES).citations
+    return [one for one in found if one.status == "hallucinated"]
+
+
+@pytest.mark.parametrize(("text", "move"), DEFENSIBLE)
+def test_what_a_reader_would_defend_is_not_accused(text: str, move: int | None) -> None:
+    line = int("".join(re.findall(r"\{(\d+)\}", text)) or 0)
+    assert _accused(text.replace(f"{{{line}}}", str(line)).replace("LINES", "40-69")) == []
+    if move is not None:
+        assert len(_accused(text.replace(f"{{{line}}}", str(line + move)))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`Zorblax.balance` (src/shop/store.py:4)",
+        "`Ledger.reopen_all` (src/shop/store.py:4)",
+        "`reopen_all` (src/shop/store.py:1)",
+        "`balance` (src/shop/store.py:150)",
+        "`pay` (src/shop/store.py:15, 150)",
+        "src/shop/store.py:15, `:150` — `reopen_all`",
+        "src/shop/store.py:100-202",
+        "src/shop/store.py:200",
+        "Add `NewDesk` at src/shop/store.py:70",
+        "It is in src/shop/store.py.\n\n- `pay` (lines 300-310) pays",
+        "It is in src/shop/store.py.\n\n- `reopen_all` (lines 300-310) pays",
+    ],
+)
+def test_what_nobody_can_defend_is_still_accused(text: str) -> None:
+    assert _accused(text)
