@@ -26,6 +26,7 @@ from runner.benchmarks.toolbench.call_markup import (
     is_offered,
     marked_calls,
     python_value,
+    schemas_of,
     without_asides,
 )
 from runner.benchmarks.toolbench.calls_in_prose import written_calls
@@ -64,8 +65,8 @@ _ARGUMENT_KEYS = (
     "tool_input",
     "action_input",
 )
-_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
-"""Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
+_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse", "command", "tool")
+"""Keys of OpenAI, Gemini, Anthropic, Bedrock and AutoGPT, under which the call itself lies."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
 _REPLY_KEYS = ("choices", "candidates", "message", "output", "content", "parts")
 """Of a whole reply of an API, outermost first."""
@@ -326,7 +327,7 @@ class _CallFinder:
         # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
         if quiet and not self._may_be_call(name, call_itself):
             return []
-        return [ExtractedCall(name, self._arguments_in(call_itself))]
+        return [ExtractedCall(name, self._arguments_in(name, call_itself))]
 
     def _is_answer(self, name: str) -> bool:
         return name in _ANSWERS and name not in self.tools
@@ -340,9 +341,12 @@ class _CallFinder:
             return []
         return [ExtractedCall(name, self.arguments(given)) for name, given in value.items()]
 
-    def _arguments_in(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _arguments_in(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
         for key in _ARGUMENT_KEYS:
             if key in value:
+                only = list(schemas_of(name, self.tools))
+                if len(only) == 1 and _is_plain(value[key]):
+                    return {only[0]: value[key]}
                 return self._as_object(value[key])
         return {}
 
@@ -377,6 +381,11 @@ class _CallFinder:
             return value
         self.remark("a call's arguments are a text that is no JSON object: taken as none")
         return {}
+
+
+def _is_plain(given: Any) -> bool:
+    """A text in the place of an object: of a tool with one argument it can only be that."""
+    return isinstance(given, str) and bool(given.strip()) and given.lstrip()[:1] not in "{["
 
 
 def _is_aside(value: Mapping[str, Any]) -> bool:
