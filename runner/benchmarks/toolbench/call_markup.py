@@ -27,7 +27,7 @@ _ASIDE = re.compile(
     re.I,
 )
 _OBSERVED = re.compile(
-    r"^[*_]{0,2}(?:observation|tool (?:result|response|output))[*_]{0,2}\s?:.*$",
+    r"^[*_]{0,2}(?:observation|tool (?:result|response|output))[*_]{0,2}\s?:[^\S\n]{0,8}\S.*$",
     re.I | re.M,
 )
 _ANALYSIS = re.compile(

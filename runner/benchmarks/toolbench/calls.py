@@ -65,8 +65,10 @@ _ARGUMENT_KEYS = (
     "tool_input",
     "action_input",
 )
-_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse", "command", "tool")
-"""Keys of OpenAI, Gemini, Anthropic, Bedrock and AutoGPT, under which the call itself lies."""
+_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
+"""Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
+_COMMANDS = ("command", "tool")
+"""AutoGPT's; other objects have such keys too, and no arguments in them."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
 _REPLY_KEYS = ("choices", "candidates", "message", "output", "content", "parts")
 """Of a whole reply of an API, outermost first."""
@@ -333,7 +335,7 @@ class _CallFinder:
         return name in _ANSWERS and name not in self.tools
 
     def _may_be_call(self, name: str, value: Mapping[str, Any]) -> bool:
-        return any(key in value for key in _ARGUMENT_KEYS) or is_offered(name, self.tools)
+        return _has_arguments(value) or is_offered(name, self.tools)
 
     def _keyed_calls(self, value: Mapping[str, Any]) -> list[ExtractedCall]:
         """`{"get_price": {"symbol": "X"}}`: the keys are tools of the task."""
@@ -394,15 +396,19 @@ def _is_aside(value: Mapping[str, Any]) -> bool:
         return True
     if not isinstance(value.get("name"), str) or _RESULT_KEYS.isdisjoint(value):
         return False
-    return not any(key in value for key in _ARGUMENT_KEYS)
+    return not _has_arguments(value)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    for key in _WRAPPERS:
+    for key in (*_WRAPPERS, *_COMMANDS):
         inner = value.get(key)
-        if isinstance(inner, dict):
+        if isinstance(inner, dict) and (key in _WRAPPERS or _has_arguments(inner)):
             return inner
     return value
+
+
+def _has_arguments(value: Mapping[str, Any]) -> bool:
+    return any(key in value for key in _ARGUMENT_KEYS)
 
 
 def _name_of(value: Mapping[str, Any]) -> str | None:
