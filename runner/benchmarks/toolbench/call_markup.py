@@ -7,6 +7,7 @@ pass is linear, whatever the text.
 from __future__ import annotations
 
 import ast
+import html
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +27,8 @@ _ASIDE = re.compile(
     re.I,
 )
 _OBSERVED = re.compile(
-    r"^[*_]{0,2}(?:observation|tool (?:result|response|output))[*_]{0,2}\s?:.*$", re.I | re.M
+    r"^[*_]{0,2}(?:observation|tool (?:result|response|output))[*_]{0,2}\s?:[^\S\n]{0,8}\S.*$",
+    re.I | re.M,
 )
 _ANALYSIS = re.compile(
     r"<\|channel\|>analysis<\|message\|>[^<]*+(?:<(?!\|(?:end|call|return|start|channel)\|>)[^<]*+)*+"
@@ -34,26 +36,31 @@ _ANALYSIS = re.compile(
 """What gpt-oss thinks aloud, in the place of `<think>`."""
 _TOKEN = re.compile(r"<[|｜][^<>|｜\n]{1,40}[|｜]>")
 _DIALECT = re.compile(
-    r"<(/?)(?:[|｜][A-Za-z]{1,16}[|｜]|[A-Za-z][\w-]{0,24}:|[a-z]{1,16}_)"
+    r"<(/?)(?:[|｜][A-Za-z]{1,16}[|｜]|[A-Za-z][\w-]{0,24}[:|]|[a-z]{1,16}_)"
     r"(?=(?:function_calls?|tool_calls?|invoke|parameter|arg_key|arg_value|arguments|think)\b)"
 )
 """What a family of models sets before the same tags: `<｜DSML｜invoke`, `<longcat_arg_key>`."""
-_QUOTED = re.compile(r"<[|｜]\"[|｜]>(.*?)<[|｜]\"[|｜]>", re.S)
+_FLOWER = re.compile(r"✿(FUNCTION|ARGS|RESULT|RETURN)✿:?[^\S\n]?")
+_FLOWERS = {"FUNCTION": "\nAction: ", "ARGS": "\nAction Input: "}
+"""Qwen's, as others write them."""
+_QUOTED = re.compile(r"(<[|｜]\"[|｜]>|<escape>)(.*?)\1", re.S)
 _ARGS = re.compile(r"\[ARGS\](?=\s{0,8}\{)")
 _HEAD = re.compile(
     r"<(?:invoke|function|tool|tool_call)\s+name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"'][^<>]{0,80}>"
     r"|<function=[\"']?(?P<function>[^\"'<>]{1,256})[\"']?>"
-    r"|(?<![\w.-])(?P<keyed>[^\W\d][\w.-]{0,127}+)\s{0,8}(?=<arg_key>|</tool_call>)"
+    r"|(?<![\w.-])(?P<keyed>[^\W\d][\w.-]{0,127}+)\s{0,8}(?:<tool_sep>\s{0,8})?(?=<arg_key>|</tool_call>)"
     r"|<(?:tool_)?name>\s{0,8}(?P<named>[^\W\d][\w.-]{0,127})\s{0,8}</(?:tool_)?name>"
     r"|<(?P<tag>[^\W\d][\w.-]{0,127})>"
 )
 """A call's name: an attribute, bare before its arguments, a tag's text, or the tag itself."""
 _EXPLICIT = ("invoked", "function")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
 _END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
 _WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
 _ARGUMENT = re.compile(
-    r"<(?:parameter|arg)(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
-    r"(?P<value>[^<]*+(?:<(?!/?(?:parameter|arg)\b)[^<]*+)*+)</(?:parameter|arg)>"
+    r"<(?:parameter|param|arg)(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
+    r"(?P<value>[^<]*+(?:<(?!/?(?:parameter|param|arg)\b)[^<]*+)*+)"
+    r"(?:</(?:parameter|param|arg)>|(?=<(?:parameter|param|arg)\b))"
     r"|<arg_key>(?P<arg>[^<>]{1,128})</arg_key>\s{0,8}"
     r"<arg_value>(?P<given>[^<]*+(?:<(?!/?arg_)[^<]*+)*+)</arg_value>"
     r"|<(?P<tag>(?!tool_name|parameter|arg_)[A-Za-z_]\w{0,127})>(?P<inner>[^<]*+)</(?P=tag)>"
@@ -66,8 +73,8 @@ def without_asides(text: str) -> str:
 
     Tags of families of models are written as others write them, and quotes as JSON's.
     """
-    text = _QUOTED.sub(lambda quote: json.dumps(quote[1], ensure_ascii=False), text)
-    text = _ANALYSIS.sub("", text)
+    text = _QUOTED.sub(lambda quote: json.dumps(quote[2], ensure_ascii=False), text)
+    text = _FLOWER.sub(lambda sign: _FLOWERS.get(sign[1], "\n"), _ANALYSIS.sub("", text))
     text = _ARGS.sub(" ", "".join(_outside(_DIALECT.sub(r"<\1", text))))
     return _TOKEN.sub("\n", _OBSERVED.sub("", text))
 
@@ -155,7 +162,8 @@ def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:
     for part in _ARGUMENT.finditer(body):
         key = part["key"] or part["arg"] or part["tag"]
         value = part["value"] or part["given"] or part["inner"] or ""
-        found[key.strip()] = typed(value.strip(), schemas.get(key.strip()))
+        value = html.unescape(_CDATA.sub(r"\1", value.strip()))
+        found[key.strip()] = typed(value, schemas.get(key.strip()))
     return found
 
 

@@ -26,6 +26,7 @@ from runner.benchmarks.toolbench.call_markup import (
     is_offered,
     marked_calls,
     python_value,
+    schemas_of,
     without_asides,
 )
 from runner.benchmarks.toolbench.calls_in_prose import written_calls
@@ -66,6 +67,8 @@ _ARGUMENT_KEYS = (
 )
 _WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
 """Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
+_COMMANDS = ("command", "tool")
+"""AutoGPT's; other objects have such keys too, and no arguments in them."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
 _REPLY_KEYS = ("choices", "candidates", "message", "output", "content", "parts")
 """Of a whole reply of an API, outermost first."""
@@ -326,13 +329,13 @@ class _CallFinder:
         # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
         if quiet and not self._may_be_call(name, call_itself):
             return []
-        return [ExtractedCall(name, self._arguments_in(call_itself))]
+        return [ExtractedCall(name, self._arguments_in(name, call_itself))]
 
     def _is_answer(self, name: str) -> bool:
         return name in _ANSWERS and name not in self.tools
 
     def _may_be_call(self, name: str, value: Mapping[str, Any]) -> bool:
-        return any(key in value for key in _ARGUMENT_KEYS) or is_offered(name, self.tools)
+        return _has_arguments(value) or is_offered(name, self.tools)
 
     def _keyed_calls(self, value: Mapping[str, Any]) -> list[ExtractedCall]:
         """`{"get_price": {"symbol": "X"}}`: the keys are tools of the task."""
@@ -340,9 +343,12 @@ class _CallFinder:
             return []
         return [ExtractedCall(name, self.arguments(given)) for name, given in value.items()]
 
-    def _arguments_in(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _arguments_in(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
         for key in _ARGUMENT_KEYS:
             if key in value:
+                only = list(schemas_of(name, self.tools))
+                if len(only) == 1 and _is_plain(value[key]):
+                    return {only[0]: value[key]}
                 return self._as_object(value[key])
         return {}
 
@@ -379,21 +385,30 @@ class _CallFinder:
         return {}
 
 
+def _is_plain(given: Any) -> bool:
+    """A text in the place of an object: of a tool with one argument it can only be that."""
+    return isinstance(given, str) and bool(given.strip()) and given.lstrip()[:1] not in "{["
+
+
 def _is_aside(value: Mapping[str, Any]) -> bool:
     """A tool's result, repeated, or what the model thought: it may name a tool, and calls none."""
     if value.get("role") in ("tool", "function") or value.get("type") in _ASIDE_TYPES:
         return True
     if not isinstance(value.get("name"), str) or _RESULT_KEYS.isdisjoint(value):
         return False
-    return not any(key in value for key in _ARGUMENT_KEYS)
+    return not _has_arguments(value)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    for key in _WRAPPERS:
+    for key in (*_WRAPPERS, *_COMMANDS):
         inner = value.get(key)
-        if isinstance(inner, dict):
+        if isinstance(inner, dict) and (key in _WRAPPERS or _has_arguments(inner)):
             return inner
     return value
+
+
+def _has_arguments(value: Mapping[str, Any]) -> bool:
+    return any(key in value for key in _ARGUMENT_KEYS)
 
 
 def _name_of(value: Mapping[str, Any]) -> str | None:

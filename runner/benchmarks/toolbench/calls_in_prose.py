@@ -69,7 +69,7 @@ _DEFINED = re.compile(
 _ACTION = re.compile(
     r"""
     \b(?:action|tool|function)(?:[ _]?(?:name|call))?[ ]?\d{0,3}
-    [*_`]{0,3}\s?[:=][*_]{0,3}\s?[*_`"']{0,3}
+    [*_`]{0,3}\s?[:=][*_]{0,3}\s{0,8}[*_`"']{0,3}
     (?P<name>[A-Za-z_][\w.-]{0,127}+)
     (?:
        \[(?P<asked>[^\[\]\n]{0,2000})\]
@@ -80,7 +80,7 @@ _ACTION = re.compile(
        (?:
           \s{0,8}[*_]{0,3}
           (?:action[ _]?input|input|arguments|parameters|params|args)[ ]?\d{0,3}[*_`]{0,3}\s?[:=]
-          [*_]{0,3}\s{0,4}(?:[*_`]{1,3}\w{0,10}\s?)?(?:(?P<brace>\{)|(?P<plain>\S[^\n]{0,2000}))?
+          [*_]{0,3}\s{0,8}(?:[*_`]{1,3}\w{0,10}\s?)?(?:(?P<brace>\{)|(?P<plain>\S[^\n]{0,2000}))?
        |
           $
        )

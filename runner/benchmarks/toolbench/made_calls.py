@@ -32,7 +32,8 @@ _DENIED = re.compile(
 _WEIGHED = re.compile(
     r"""
     ^\W*(?:if|unless)\b                              # If you name a day, I will call …
-  | \b(?:could|might)\b                             # You could ask me for …
+  | \b(?:could|might)\b | \byou\ would\b   # You could ask me for …
+  | \bhere(?:['’]s|\ is)\ how\b | \bexample\b
   | \b(?:shall|should|may|can)\ I\b | \b(?:want|like)\ me\ to\b     # Shall I run …
   | \b(?:thought|think|thinking)\ (?:of|about)\b | \bconsider(?:ed|ing)?\b
   | \b(?:I|we|you)(?:['’]ve|\ have|\ had)?(?:\ (?:also|already|just))?\ (?:called|used|ran|tried)\b
@@ -42,6 +43,11 @@ _WEIGHED = re.compile(
 )
 """In a sentence up to a call that it offers, weighs, remembers or shows, and does not make."""
 _SENTENCE = re.compile(r"[.!?]\s|\n")
+_LEAD = re.compile(r"(?:^|\n)([^\n]*\w[^\n]*)\s*(?:```\w*\s*|`)?\Z")
+"""The last line of words in front of a call that begins a line, or a fence."""
+_EXAMPLE = re.compile(
+    r"\bexample\b|exempl|ejempl|esempi|\bbeispiel|\bпример|示例|例子|例えば|예시|예를", re.I
+)
 _QUOTED_LINE = re.compile(r"(?:^|\n)[ \t]*(?:>(?!>>\Z)|#(?!#)|//|[+-][ \t]{2,}|<!--)[^\n]*\Z")
 """In front of a call on its line: a quotation, a comment, a line of a diff."""
 _BLANK = re.compile(r"\s*(?:<[^<>]{1,80}>|\{\{?[^{}]{1,80}\}\}?|\[[A-Z _]{1,80}\]|\.{3}|…)\s*")
@@ -62,6 +68,8 @@ _AWAITS = re.compile(
     re.I,
 )
 """One sentence, to nobody, of what comes when the result is there."""
+_LABEL = re.compile(r"(?:^|\n)[*_]{0,2}[^\W\d_]{3,20}[*_]{0,2}\s?[:：][*_]{0,2}\s*\Z")
+"""`Observation:` and nothing behind it: what the tool returns has to stand there."""
 _SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = re.compile(r"[^\W\d_]")
 
@@ -85,8 +93,21 @@ def is_mentioned(text: str, begin: int, arguments: Any = None) -> bool:
     before = text[max(0, begin - MOST_BEFORE) : begin]
     if _WEIGHED.search(_SENTENCE.split(before)[-1]) or _QUOTED_LINE.search(before):
         return True
+    if _is_shown(before):
+        return True
     given = arguments.values() if isinstance(arguments, Mapping) else ()
     return any(isinstance(value, str) and _BLANK.fullmatch(value) for value in given)
+
+
+def _is_shown(before: str) -> bool:
+    """ "You would call it like this:", "### Example": the line above tells what the call is."""
+    lead = _LEAD.search(before)
+    if lead is None or not before[lead.end(1) :].strip(" `"):
+        return False
+    line = lead[1].strip()
+    if line.endswith((":", "：")):
+        return bool(_WEIGHED.search(_SENTENCE.split(line)[-1]) or _EXAMPLE.search(line))
+    return line.startswith("#") and bool(_EXAMPLE.search(line))
 
 
 def stops_behind(text: str, end: int) -> bool:
@@ -96,7 +117,7 @@ def stops_behind(text: str, end: int) -> bool:
         behind = behind.partition("```")[2]
     behind = _MARKUP.sub("", behind).lstrip("`*_ \t)")
     behind = behind[_REST.match(behind).end() :]  # type: ignore[union-attr]  # it may be empty
-    if _AWAITS.fullmatch(behind.strip(" \n.`*")):
+    if _AWAITS.fullmatch(behind.strip(" \n.`*")) or _LABEL.search(behind):
         return True
     signs = len(_SIGNS.findall(behind))
     letters = len(_LETTERS.findall(behind)) + (LETTERS_A_SIGN - 1) * signs
