@@ -62,6 +62,8 @@ class PackagedConversation:
     folder: Path
     """Where its own streams are kept, beside the transcript."""
     session: str = field(default="", init=False)
+    _claimed: list[str] = field(default_factory=list, init=False)
+    """What its own stream says in the step."""
 
     async def run(self) -> Outcome:
         """protocols.Agent. Raises NotTreatedError if the model was not offered what the arm is."""
@@ -198,6 +200,7 @@ class PackagedConversation:
         try:
             await self._until_over(relay, stream)
         finally:
+            self._note_unseen()
             self._ledger.end_step()
             self._clock.stop()
         step_sec = self._clock.agent_sec - before_sec
@@ -262,8 +265,16 @@ class PackagedConversation:
             said = self.agent.says(event)
         except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
             return
-        if said and said.strip() not in "\n".join(self._ledger.said):
-            self._ledger.note(f"its own stream says what the bridge has not seen: {said[:200]}")
+        if said:
+            self._claimed.append(said)
+
+    def _note_unseen(self) -> None:
+        """Once the bridge has settled: a program may print a reply before it is on the record."""
+        seen = "\n".join(self._ledger.said)
+        for said in self._claimed:
+            if said.strip() not in seen:
+                self._ledger.note(f"its own stream says what the bridge has not seen: {said[:200]}")
+        self._claimed.clear()
 
     # --- its end --------------------------------------------------------------------------------
 
