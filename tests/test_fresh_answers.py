@@ -27,7 +27,7 @@ def test_the_reader_orders_nine_pairs_in_ten_and_falls_short_of_a_rho_of_nine_te
     assert concordance(gold, judged, GAP).share > 0.9
     rho = rho_of(gold, judged)
     assert rho is not None
-    assert 0.8 < rho < 0.95
+    assert 0.75 < rho < 0.9
 
 
 def test_length_does_not_order_them(steps: list[FreshStep]) -> None:
