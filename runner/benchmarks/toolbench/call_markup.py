@@ -7,13 +7,13 @@ pass is linear, whatever the text.
 from __future__ import annotations
 
 import ast
-import html
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from xml.sax.saxutils import unescape
 
 from runner.benchmarks.toolbench.lenient_json import UnreadableError, parse_lenient_json
 
@@ -54,7 +54,9 @@ _HEAD = re.compile(
 )
 """A call's name: an attribute, bare before its arguments, a tag's text, or the tag itself."""
 _EXPLICIT = ("invoked", "function")
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
+_CDATA = ("<![CDATA[", "]]>")
+_QUOTES = {"&quot;": '"', "&apos;": "'"}
+"""XML's own; what HTML takes without a semicolon would spoil `?a=1&region=eu`."""
 _END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
 _WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
 _ARGUMENT = re.compile(
@@ -162,9 +164,16 @@ def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:
     for part in _ARGUMENT.finditer(body):
         key = part["key"] or part["arg"] or part["tag"]
         value = part["value"] or part["given"] or part["inner"] or ""
-        value = html.unescape(_CDATA.sub(r"\1", value.strip()))
-        found[key.strip()] = typed(value, schemas.get(key.strip()))
+        found[key.strip()] = typed(_plain_text(value.strip()), schemas.get(key.strip()))
     return found
+
+
+def _plain_text(value: str) -> str:
+    """A value as XML means it."""
+    opens, closes = _CDATA
+    if value.startswith(opens) and value.endswith(closes):
+        return value[len(opens) : -len(closes)]
+    return unescape(value, _QUOTES)
 
 
 def schemas_of(

@@ -316,12 +316,15 @@ def test_thoughts_quoted_in_an_argument_stay_in_it() -> None:
         "<|a|>",
         "Observation: x\n",
         "not a ",
+        "<parameter=query><![CDATA[ ",
+        "<param name='query'><escape>",
     ],
 )
 def test_markup_without_end_is_read_in_time(part: str) -> None:
     begin = time.monotonic()
     calls_of("<function=search>" + part * 100_000, OFFERED)
     calls_of(part * 100_000, OFFERED)
+    calls_of(f"<function=search><parameter=query>{part * 100_000}</parameter></function>", OFFERED)
     assert time.monotonic() - begin < 20
 
 
