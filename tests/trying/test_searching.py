@@ -67,7 +67,8 @@ class Bench:
         )
         self.loaded = self.checkout.scenario("small")
         installed = InstalledPackage(name="wanting", version="1", entries={})
-        self.spec = draft("wanting", installed, FILES)
+        # A name of its own: tests/trying/test_try.py tidies away what is called `wanting`.
+        self.spec = draft("searched", installed, FILES)
         bench = Workbench(
             root=made.root,
             engine=self.checkout.engine,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +18,6 @@ from tests.helpers import PATIENCE_SEC
 
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# try {SESSION}\n"
 
-GOING_SEC = 60
-
 pytestmark = pytest.mark.docker
 
 
@@ -33,18 +30,8 @@ def made(
     yield checkout
     for volume in engine.volumes.list(filters={"label": LABEL}):
         if f"{LABEL}-server-wanting-" in str(volume.name):
-            remove_when_free(engine, str(volume.name))
+            engine.api.remove_volume(volume.name, force=True)
     checkout.remove_images(engine)
-
-
-def remove_when_free(engine: docker.DockerClient, volume: str) -> None:
-    """A container of the last command may still be on its way out. Raises APIError if one stays."""
-    until = time.monotonic() + GOING_SEC
-    while engine.containers.list(all=True, filters={"volume": volume}):
-        if time.monotonic() > until:
-            break
-        time.sleep(0.2)
-    engine.api.remove_volume(volume, force=True)
 
 
 def command(made: Checkout, mode: str) -> list[str]:
