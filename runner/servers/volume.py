@@ -157,22 +157,25 @@ def ensure_volume(  # noqa: PLR0913 - what is installed, on what, and for which 
     """
     name = volume_name(server, base.recipe, places, whose)
     with engine_faults(f"cannot build the volume of {server.spec.name}"):
-        volume = _finished(engine, name, base)
+        volume = _finished(engine, name, base, whose)
         if volume is None:
             create_volume(engine, name, whose.kind)
             files = _job_files(server, base, places)
             with open_builder(engine, _filling(name, base, builder_env, whose)) as builder:
                 volume = _install(builder, server, name, log, files)
-        verify_volume(engine, volume, base.id, whose)
+            verify_volume(engine, volume, base.id, whose)
     return volume
 
 
-def _finished(engine: Engine, name: str, base: BaseImage) -> ServerVolume | None:
-    """The volume, read through a container that is never started; None if it is not finished."""
+def _finished(engine: Engine, name: str, base: BaseImage, whose: VolumeUser) -> ServerVolume | None:
+    """The volume, read through; None if it is not finished."""
     if not volume_exists(engine, name):
         return None
-    with open_builder(engine, BuilderSpec(image=base.id, volume=name)) as builder:
-        return _read_marker(builder, name)
+    with open_builder(engine, _reading(name, base.id, whose)) as builder:
+        volume = _read_marker(builder, name)
+        if volume is not None:
+            require_content(builder, volume)
+    return volume
 
 
 def _read_marker(builder: Builder, name: str) -> ServerVolume | None:
@@ -279,26 +282,29 @@ def verify_volume(
     engine: Engine, volume: ServerVolume, base_image_id: str, whose: VolumeUser = FOR_SERVER
 ) -> None:
     """Read every byte of the volume again. Raises LockError if it is not what was built."""
-    content = _read_content(engine, volume, base_image_id, whose)
-    if content != volume.digest:
-        hint = f"remove it (`docker volume rm {volume.name}`) and it is built again from its locks"
-        raise LockError("the volume's content is not what was built", where=volume.name, hint=hint)
+    failure = f"cannot read the volume {volume.name}"
+    reading = _reading(volume.name, base_image_id, whose)
+    with engine_faults(failure), open_builder(engine, reading) as builder:
+        require_content(builder, volume)
 
 
-def _read_content(
-    engine: Engine, volume: ServerVolume, base_image_id: str, whose: VolumeUser
-) -> Sha256:
-    spec = BuilderSpec(
+def _reading(name: str, base_image_id: str, whose: VolumeUser) -> BuilderSpec:
+    return BuilderSpec(
         image=base_image_id,
         command=_host_command(whose, "inspect", INSTALL),
         user=whose.user,  # Nobody else may look into it.
-        volume=volume.name,
+        volume=name,
     )
-    failure = f"cannot read the volume {volume.name}"
-    with engine_faults(failure), open_builder(engine, spec) as builder:
-        builder.run()
-        answer = builder.output(stderr=False)
+
+
+def require_content(builder: Builder, volume: ServerVolume) -> None:
+    """As `verify_volume`, by a builder that is to read the volume and has not been started."""
+    builder.run()
     try:
-        return str(json.loads(answer)["content"])
+        content = json.loads(builder.output(stderr=False))["content"]
     except ValueError as error:
+        failure = f"cannot read the volume {volume.name}"
         raise SandboxError(f"{failure}: its inspection gave no answer") from error
+    if content != volume.digest:
+        hint = f"remove it (`docker volume rm {volume.name}`) and it is built again from its locks"
+        raise LockError("the volume's content is not what was built", where=volume.name, hint=hint)

@@ -16,8 +16,9 @@ from unittest.mock import patch
 import docker
 import yaml
 
+from runner.sandbox.builder import Builder
 from runner.servers import volume as volume_room
-from runner.servers.volume import ServerVolume, VolumeUser
+from runner.servers.volume import ServerVolume
 from tests.checkout import FACT, REFERENCE, ROOT, RUBRIC, SOURCE, Checkout, git, make, scenario
 from tests.real_agents.scripted_provider import Asked, Policy, Provider, Reply, providing
 from tests.test_environment import ENVIRONMENT, PACKAGE
@@ -199,14 +200,14 @@ class Cells:
 def volumes_read_once() -> Iterator[None]:
     """Every run reads each volume through, of which an agent's has some 300 MB: here, the first one
     does. tests/test_volumes.py holds what comes of one that was changed."""
-    verify, seen = volume_room.verify_volume, set[ServerVolume]()
+    read, seen = volume_room.require_content, set[ServerVolume]()
 
-    def verified(engine: Any, volume: ServerVolume, base: str, whose: VolumeUser) -> None:
+    def read_once(builder: Builder, volume: ServerVolume) -> None:
         if volume not in seen:
-            verify(engine, volume, base, whose)
+            read(builder, volume)
         seen.add(volume)
 
-    with patch.object(volume_room, "verify_volume", verified):
+    with patch.object(volume_room, "require_content", read_once):
         yield
 
 
