@@ -7,13 +7,13 @@ pass is linear, whatever the text.
 from __future__ import annotations
 
 import ast
+import html
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
-from xml.sax.saxutils import unescape
 
 from runner.benchmarks.toolbench.lenient_json import UnreadableError, parse_lenient_json
 
@@ -55,8 +55,8 @@ _HEAD = re.compile(
 """A call's name: an attribute, bare before its arguments, a tag's text, or the tag itself."""
 _EXPLICIT = ("invoked", "function")
 _CDATA = ("<![CDATA[", "]]>")
-_QUOTES = {"&quot;": '"', "&apos;": "'"}
-"""XML's own; what HTML takes without a semicolon would spoil `?a=1&region=eu`."""
+_ENTITY = re.compile(r"&#?\w{1,8};")
+"""What HTML takes without a semicolon would spoil `?a=1&region=eu`."""
 _END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
 _WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
 _ARGUMENT = re.compile(
@@ -173,7 +173,7 @@ def _plain_text(value: str) -> str:
     opens, closes = _CDATA
     if value.startswith(opens) and value.endswith(closes):
         return value[len(opens) : -len(closes)]
-    return unescape(value, _QUOTES)
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), value)
 
 
 def schemas_of(
