@@ -72,6 +72,10 @@ _COMMANDS = ("command", "tool")
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
 _REPLY_KEYS = ("choices", "candidates", "message", "output", "content", "parts")
 """Of a whole reply of an API, outermost first."""
+_OUTER_KEYS = (*_LIST_KEYS, *_REPLY_KEYS)
+_INNER_KEYS = (*_WRAPPERS, *_COMMANDS)
+_ANY_OUTER, _ANY_INNER = frozenset(_OUTER_KEYS), frozenset(_INNER_KEYS)
+"""Most objects have none: that is seen at once, where a text holds a hundred thousand."""
 _RESULT_KEYS = frozenset({"content", "result", "output", "response"})
 _ASIDE_TYPES = frozenset(
     {"tool_result", "function_call_output", "thinking", "reasoning", "mcp_tool_result"}
@@ -308,8 +312,8 @@ class _CallFinder:
             return
         if value.get("method") == "tools/call" and isinstance(value.get("params"), dict):
             value = value["params"]
-        if not isinstance(value.get("name"), str):
-            for key in (*_LIST_KEYS, *_REPLY_KEYS):
+        if not _ANY_OUTER.isdisjoint(value) and not isinstance(value.get("name"), str):
+            for key in _OUTER_KEYS:
                 if isinstance(value.get(key), list | dict) or (key in _LIST_KEYS and key in value):
                     quiet = quiet or key in _REPLY_KEYS
                     self._collect(value[key], found, depth=depth + 1, quiet=quiet)
@@ -400,7 +404,9 @@ def _is_aside(value: Mapping[str, Any]) -> bool:
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    for key in (*_WRAPPERS, *_COMMANDS):
+    if _ANY_INNER.isdisjoint(value):
+        return value
+    for key in _INNER_KEYS:
         inner = value.get(key)
         if isinstance(inner, dict) and (key in _WRAPPERS or _has_arguments(inner)):
             return inner
