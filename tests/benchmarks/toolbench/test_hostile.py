@@ -106,8 +106,9 @@ BOMBS: dict[str, Callable[[], str]] = {
     "nothing but a call's name": lambda: "get_news {" + "'" * 450_000,
     "stars": lambda: "tool" + "*" * 450_000,
 }
-WITHIN_SEC = 2.0
-"""Of processor time, for half a million characters or 2.5 million brackets. Most take a quarter."""
+WITHIN_SEC = 10.0
+"""Of processor time, for half a million characters or 2.5 million brackets. Most take a quarter of
+a second, the longest 1.6 on a slow machine; work that grows with the square takes minutes."""
 
 
 @pytest.mark.parametrize("name", BOMBS)
