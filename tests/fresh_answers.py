@@ -4,8 +4,8 @@
 `python -m tests.fresh_answers` prints it. tests/data/fresh_answers.jsonl holds 24 answers to the
 six core scenarios: written by language models that saw neither rubric nor reference, in kinds from
 thorough to made from memory; graded blind and shuffled by two others, one with the rubric's facts
-and one without; and what the reader of locks/examinations said of some of their steps, in contexts
-that met no step twice. `quality` is what today's prices made of a reading when it was taken.
+and one without; and what the reader of locks/examinations said of each step, in contexts that met
+no step twice. What a reading is worth is counted anew, with today's prices.
 """
 
 from __future__ import annotations
@@ -14,9 +14,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from runner.records import Rubric, parse_yaml
+from runner.catalog.catalog import LoadedScenario, load_catalog
+from runner.records import AnswerStep
+from runner.scoring.judges.counting import Counting, StepReading
+from runner.scoring.judges.form import ClaimReading, FactReading
+from runner.scoring.judges.model import shown_with_facts
 from runner.scoring.rank_agreement import concordance, correlate
+from runner.scoring.steps import must_find
 
 ROOT = Path(__file__).resolve().parent.parent
 ANSWERS = Path(__file__).parent / "data" / "fresh_answers.jsonl"
@@ -33,8 +39,8 @@ class FreshStep:
     kind: str
     text: str
     grades: tuple[float, float]
-    quality: float | None
-    """The reader's; None if it was not read."""
+    quality: float
+    """The reader's."""
 
     @property
     def gold(self) -> float:
@@ -42,23 +48,41 @@ class FreshStep:
 
 
 def fresh_steps() -> Iterator[FreshStep]:
+    scenarios = load_catalog(ROOT).scenarios
     for line in ANSWERS.read_text(encoding="utf-8").splitlines():
         answer = json.loads(line)
-        path = ROOT / "scenarios" / "core" / answer["scenario"] / "rubric.yaml"
-        rubric = parse_yaml(path.read_text(encoding="utf-8"), Rubric, where=str(path))
-        weights = {
-            step.name: {name: it.weight for name, it in step.criteria.items()}
-            for step in rubric.steps
-        }
-        for step in answer["steps"]:
-            first, second = (_weighed(grade, weights[step["name"]]) for grade in step["grades"])
+        loaded = scenarios[answer["scenario"]]
+        for number, step in enumerate(answer["steps"]):
+            criteria = loaded.rubric.steps[number].criteria
+            weights = {name: it.weight for name, it in criteria.items()}
+            first, second = (_weighed(grade, weights) for grade in step["grades"])
             yield FreshStep(
                 answer=answer["name"],
                 kind=answer["kind"],
                 text=step["text"],
                 grades=(first, second),
-                quality=step["quality"],
+                quality=_counted(loaded, number, step),
             )
+
+
+def _counted(loaded: LoadedScenario, number: int, step: dict[str, Any]) -> float:
+    """What the reading is worth; which lines were shown follows from the facts' places alone."""
+    rubric, prompt = loaded.rubric.steps[number], loaded.scenario.steps[number].prompt
+    answer = AnswerStep(name=step["name"], prompt=prompt, text=step["text"], completed=True)
+    shown = dict(shown_with_facts(rubric, _Unread()))
+    counting = Counting(rubric, answer, must_find(loaded.scenario)[number], shown)
+    facts = {
+        key: FactReading(**step["read"]["facts"][fact.says]) for key, fact in counting.facts.items()
+    }
+    claims = [ClaimReading(**claim) for claim in step["read"]["false_claims"]]
+    return counting.count(StepReading(facts=facts, false_claims=claims)).step.quality
+
+
+class _Unread:
+    """A source of whose lines nothing is asked but where they stand."""
+
+    def lines(self, path: str, start: int, end: int) -> str:
+        return ""
 
 
 def _weighed(grade: dict[str, float], weights: dict[str, float]) -> float:
@@ -66,9 +90,9 @@ def _weighed(grade: dict[str, float], weights: dict[str, float]) -> float:
     return sum(weight * grade[name] for name, weight in weights.items()) / whole
 
 
-def read_steps() -> list[FreshStep]:
-    """Those that were read, without junk."""
-    return [it for it in fresh_steps() if it.quality is not None and it.gold > JUNK]
+def graded_steps() -> list[FreshStep]:
+    """Without junk."""
+    return [it for it in fresh_steps() if it.gold > JUNK]
 
 
 def figures(steps: Sequence[FreshStep], gold: Sequence[float], judged: Sequence[float]) -> str:
@@ -80,17 +104,17 @@ def figures(steps: Sequence[FreshStep], gold: Sequence[float], judged: Sequence[
 
 
 def main() -> None:
-    steps = read_steps()
+    steps = graded_steps()
     print(f"{len(steps)} steps of {len({it.answer for it in steps})} answers, no junk")
     gold = [it.gold for it in steps]
     one, other = [it.grades[0] for it in steps], [it.grades[1] for it in steps]
-    print("the reader       ", figures(steps, gold, [it.quality or 0.0 for it in steps]))
+    print("the reader       ", figures(steps, gold, [it.quality for it in steps]))
     print("length in words  ", figures(steps, gold, [float(len(it.text.split())) for it in steps]))
     print("grader by grader ", figures(steps, one, other))
     for kind in sorted({it.kind for it in steps}):
         own = [it for it in steps if it.kind == kind]
         by_hand = sum(it.gold for it in own) / len(own)
-        read = sum(it.quality or 0.0 for it in own) / len(own)
+        read = sum(it.quality for it in own) / len(own)
         print(f"{kind}: {len(own)} steps, by hand {by_hand:.2f}, the reader {read:.2f}")
 
 

@@ -41,7 +41,7 @@ from tests.scoring.material import (
 )
 
 KEPT = "deliver keeps a message it cannot store"
-LEFT_OUT = pytest.approx(0.2)
+LEFT_OUT = pytest.approx(0.45)
 """What a fact of GOOD earns that is not said there: its place is cited all the same."""
 ESCAPES = "another error is not caught and leaves deliver"
 
@@ -291,7 +291,7 @@ def test_a_contradicted_fact_costs_more_than_one_left_out() -> None:
     # Its place is cited all the same: whoever goes there finds the fact.
     assert fact(wrong).credit == pytest.approx(-0.25 + 0.2) and fact(wrong).quote
     # A third of .6 is the fact's weight in its step, and the step is half of the whole.
-    assert silent.quality == pytest.approx(1 - 0.2 * 0.8 / 2)
+    assert silent.quality == pytest.approx(1 - 0.2 * 0.55 / 2)
     assert wrong.quality == pytest.approx(1 - 0.2 * 1.05 / 2)
     assert adds_up(wrong, RUBRIC)
 
@@ -301,14 +301,21 @@ def test_a_contradiction_without_its_quote_costs_nothing() -> None:
     assert fact(verdict).credit == LEFT_OUT
 
 
-def test_right_places_without_a_statement_are_worth_little_and_more_than_nothing() -> None:
+def test_right_places_without_a_statement_are_worth_what_words_without_a_place_are() -> None:
     places = "See shop/queue.py:11, shop/queue.py:38 and shop/store.py:2."
     listed = judged((places, ""), all_facts("", "absent"))
     silent = judged(("I did not look.", ""), all_facts("", "absent"))
-    assert silent.quality == 0.0 < listed.steps[0].quality < 0.25 * judged(GOOD).steps[0].quality
+    # Each fact of the criterion that weighs .6 asks for one of these places, and none of the other.
+    assert (silent.quality, listed.steps[0].quality) == (0.0, pytest.approx(0.6 * 0.45))
     spray = " ".join(f"shop/queue.py:{line}." for line in range(1, 2000, 3))
     sprayed = judged((f"{places}\n\n{spray}", ""), all_facts("", "absent"))
     assert sprayed.quality < listed.quality / 4
+
+
+def test_a_fact_in_part_is_worth_halfway_from_its_place_alone_to_the_whole() -> None:
+    cited, uncited, _ = SAID[KEPT]
+    assert fact(judged(GOOD, about(KEPT, cited, "partial"))).credit == pytest.approx(0.725)
+    assert fact(judged(UNCITED, about(KEPT, uncited, "partial"))).credit == pytest.approx(0.225)
 
 
 def test_right_words_in_wrong_files_lose_more_than_half_and_at_wrong_lines_less() -> None:

@@ -2,23 +2,26 @@
 
     +1.00  stated, and its place is cited there
     +0.75  stated, and its place is cited elsewhere in the step's answer
-    +0.45  stated, and no place is cited for it
+    +0.45  stated, and no place is cited for it; or its place is cited, and it is not stated:
+           somebody who goes there finds the fact
     +0.40  stated with another place: another line and another file are equally wrong
     +1.00  stated, and asks for no place; less if what the step says is cited wrongly (`BELIEF`)
-    ×0.5   partial
+     ½     partial: halfway between absent and stated
      0     absent; a quote that is not in the answer, or was given to the agent
-    -0.25  contradicted
-    +0.20  to these two if the fact's place is cited: somebody who goes there finds the fact
+    -0.25  contradicted, and -0.05 if the fact's place is cited
     -0.25  each claim that the shown source contradicts, in facts of its criterion's mean weight
 
-The prices below +.40 are fitted to a strong reader's verdicts on 19 anchors of all three held-out
-scenarios. Before (-.50 twice, and neither BELIEF nor +.20) steps graded .16 to .39 came out at 0.
-Over those 70 steps, and over the 16 of four anchors that were read once the prices stood:
+What is wrong is priced by a strong reader's verdicts on 19 anchors of all three held-out scenarios:
+at -.50, steps graded .16 to .39 came out at 0. What a place alone earns, and a fact in part, is
+priced by its verdicts on 21 (before: +.20, and half of what it would earn stated). Fitted freely,
+the two come out at .60 and .91; .45 is what words alone earn. Held against 24 answers to the core
+scenarios, whose grades were no part of it (tests/fresh_answers.py):
 
-                                                      fitted, before    others, before
-    rho with the grades                                .958  .952         .904  .887
-    pairs at least .1 apart that are ordered alike     97.9  96.0 %       98.8  95.9 %
-    distance to the grades (root mean square)          .088  .112         .078  .110
+    steps graded above .1                              57 of anchors      92 of the others
+                                                        now   before        now   before
+    rho with the grades                                .933    .907        .836    .783
+    pairs at least .1 apart that are ordered alike     95.8    93.6 %      92.9    89.7 %
+    distance to the grades (root mean square)          .101    .127        .133    .163
 
 The grades alone would let a contradiction cost nothing, and a wrong answer be worth as much as
 none.
@@ -70,7 +73,10 @@ from runner.scoring.judges.checklist.sentences import Context, units_of
 from runner.scoring.judges.form import ClaimReading, FactReading, Shown
 from runner.scoring.judges.quotes import Index, Span, find_quote
 
-STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM, PLACE = 1.0, 0.5, -0.25, -0.25, 0.2
+STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM = 1.0, 0.5, -0.25, -0.25
+PLACE = UNCITED
+"""A fact is a statement and a place, and either alone earns the same."""
+PLACE_OF_CONTRADICTED = 0.2
 BELIEF: Mapping[Placing, float] = {"right": 1.0, "wrong_line": 0.7, "wrong_file": 0.4}
 """What facts without a place are worth in a step whose facts with one are all cited so: between a
 third and half of a step, they would be paid in full whatever is cited."""
@@ -152,9 +158,14 @@ class Counting:
 
     def _with_place(self, fact: Fact, read: FactReading, capacity: list[int]) -> _ReadingCredit:
         credit = self._credit(fact, read, capacity)
-        if credit.worth > 0 or not _is_cited(fact, self.reading.places):
+        if not _is_cited(fact, self.reading.places):
             return credit
-        worth, why = credit.worth + PLACE * self.reading.trust, f"{credit.why}, its place is cited"
+        if credit.status == "partial":
+            return replace(credit, worth=credit.worth + (1 - PARTIAL) * PLACE * self.reading.trust)
+        if credit.worth > 0:
+            return credit
+        alone = PLACE_OF_CONTRADICTED if credit.status == "contradicted" else PLACE
+        worth, why = credit.worth + alone * self.reading.trust, f"{credit.why}, its place is cited"
         return replace(credit, worth=worth, why=why)
 
     def _credit(self, fact: Fact, read: FactReading, capacity: list[int]) -> _ReadingCredit:

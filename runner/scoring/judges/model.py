@@ -225,13 +225,14 @@ def _steps(
             answered[text.name] = text, places
     for number, step in enumerate(rubric.steps):
         own, places = answered.get(step.name, (None, ()))
-        shown = dict(_shown(step, source)) if own else {}
+        shown = dict(shown_with_facts(step, source)) if own else {}
         yield _JudgedStep(number=number, rubric=step, answer=own, must_find=places, shown=shown)
 
 
-def _shown(
+def shown_with_facts(
     step: RubricStep, source: LineSource | None
 ) -> Iterator[tuple[FactKey, Sequence[Shown]]]:
+    """The lines of the source that a model sees with each fact. Raises NoVerdict without one."""
     for key, fact in facts_of(step).items():
         yield key, [_read(place, source) for place in fact.cites]
 
