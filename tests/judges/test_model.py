@@ -289,10 +289,10 @@ def test_a_contradicted_fact_costs_more_than_one_left_out() -> None:
     wrong = judged(turned, about(KEPT, "drops a message that it cannot store", "contradicted"))
     silent = judged(turned, about(KEPT, "", "absent"))
     # Its place is cited all the same: whoever goes there finds the fact.
-    assert fact(wrong).credit == pytest.approx(-0.25 + 0.2) and fact(wrong).quote
+    assert fact(wrong).credit == pytest.approx(-0.4 + 0.2) and fact(wrong).quote
     # A third of .6 is the fact's weight in its step, and the step is half of the whole.
     assert silent.quality == pytest.approx(1 - 0.2 * 0.55 / 2)
-    assert wrong.quality == pytest.approx(1 - 0.2 * 1.05 / 2)
+    assert wrong.quality == pytest.approx(1 - 0.2 * 1.2 / 2)
     assert adds_up(wrong, RUBRIC)
 
 
@@ -312,10 +312,14 @@ def test_right_places_without_a_statement_are_worth_what_words_without_a_place_a
     assert sprayed.quality < listed.quality / 4
 
 
-def test_a_fact_in_part_is_worth_halfway_from_its_place_alone_to_the_whole() -> None:
+def test_a_fact_in_part_is_worth_three_quarters_of_the_way_from_its_place_to_the_whole() -> None:
     cited, uncited, _ = SAID[KEPT]
-    assert fact(judged(GOOD, about(KEPT, cited, "partial"))).credit == pytest.approx(0.725)
-    assert fact(judged(UNCITED, about(KEPT, uncited, "partial"))).credit == pytest.approx(0.225)
+    assert fact(judged(GOOD, about(KEPT, cited, "partial"))).credit == pytest.approx(
+        0.45 + 0.75 * 0.55
+    )
+    assert fact(judged(UNCITED, about(KEPT, uncited, "partial"))).credit == pytest.approx(
+        0.75 * 0.45
+    )
 
 
 def test_right_words_in_wrong_files_lose_more_than_half_and_at_wrong_lines_less() -> None:
@@ -347,8 +351,8 @@ def test_being_wrong_costs_the_step_even_where_a_criterion_has_nothing_left() ->
         return report
 
     verdict = judged(GOOD, rule)
-    # map_quality 1 × .6, justification -.25 × .4: the deficit of .1 is taken from the .6.
-    assert verdict.steps[0].quality == pytest.approx(0.5)
+    # map_quality 1 × .6, justification -.4 × .4: the deficit of .16 is taken from the .6.
+    assert verdict.steps[0].quality == pytest.approx(0.44)
     assert verdict.steps[0].criteria["justification"].score == 0.0
     assert adds_up(verdict, RUBRIC)
 

@@ -6,25 +6,25 @@
            somebody who goes there finds the fact
     +0.40  stated with another place: another line and another file are equally wrong
     +1.00  stated, and asks for no place; less if what the step says is cited wrongly (`BELIEF`)
-     ½     partial: halfway between absent and stated
+     ¾     of the way from absent to stated: partial
      0     absent; a quote that is not in the answer, or was given to the agent
-    -0.25  contradicted, and -0.05 if the fact's place is cited
+    -0.40  contradicted, and -0.20 if the fact's place is cited
     -0.25  each claim that the shown source contradicts, in facts of its criterion's mean weight
 
-What is wrong is priced by a strong reader's verdicts on 19 anchors of all three held-out scenarios:
-at -.50, steps graded .16 to .39 came out at 0. What a place alone earns, and a fact in part, is
-priced by its verdicts on 21 (before: +.20, and half of what it would earn stated). Fitted freely,
-the two come out at .60 and .91; .45 is what words alone earn. Held against 24 answers to the core
-scenarios, whose grades were no part of it (tests/fresh_answers.py):
+What a place alone earns is priced by a strong reader's verdicts on 21 anchors of the three held-out
+scenarios (fitted freely .60; .45 is what words alone earn). What is told in part, and what is
+wrong, is priced by these and by its verdicts on 24 answers to the core scenarios, whose grades were
+no part of the first (tests/fresh_answers.py): a fact in part at .91 and .81 of the whole where its
+place is cited, a contradiction at -.01 and -.26. Of the 24, four are wrong in a third of what they
+say; no anchor is.
 
-    steps graded above .1                              57 of anchors      92 of the others
-                                                        now   before        now   before
-    rho with the grades                                .933    .907        .836    .783
-    pairs at least .1 apart that are ordered alike     95.8    93.6 %      92.9    89.7 %
-    distance to the grades (root mean square)          .101    .127        .133    .163
+    steps graded above .1              57 of anchors              92 of the others
+                                       now    first   before     now    first   before
+    rho with the grades                .940   .933    .907       .871   .836    .783
+    pairs .1 apart ordered alike       96.6   95.8    93.6 %     94.7   92.9    89.7 %
 
-The grades alone would let a contradiction cost nothing, and a wrong answer be worth as much as
-none.
+`before`: a place alone +.20, in part half of what is stated, contradicted -.25; `first`: a place
+alone +.45, in part halfway. At -.50 steps graded .16 to .39 come out at 0.
 
 A criterion is the weighted mean of its facts, and what one falls short of 0 is taken from the
 step's others in proportion: the step is Σ weight × criterion, never below 0.
@@ -73,7 +73,7 @@ from runner.scoring.judges.checklist.sentences import Context, units_of
 from runner.scoring.judges.form import ClaimReading, FactReading, Shown
 from runner.scoring.judges.quotes import Index, Span, find_quote
 
-STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM = 1.0, 0.5, -0.25, -0.25
+STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM = 1.0, 0.75, -0.4, -0.25
 PLACE = UNCITED
 """A fact is a statement and a place, and either alone earns the same."""
 PLACE_OF_CONTRADICTED = 0.2
