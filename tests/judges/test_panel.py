@@ -126,7 +126,7 @@ def test_duplicates_give_their_mean_and_keep_their_spread() -> None:
     assert sorted(rating.quality for rating in verdict.ratings) == [0.725, 1.0]
     assert verdict.quality == pytest.approx(0.8625) and adds_up(verdict, RUBRIC)
     (escapes,) = [item for item in verdict.facts if item.step == "impact"]
-    assert escapes.credit == pytest.approx(0.6)
+    assert escapes.credit == pytest.approx(0.725)
 
 
 def test_duplicates_that_agree_are_what_one_reading_is() -> None:
