@@ -1,20 +1,23 @@
 # ruff: noqa: T201 - it prints what it finds
-"""Does the reader that ranks order answers whose grades have set no price?
+"""Does the reader that ranks order answers that are no anchors?
 
-`python -m tests.fresh_answers` prints it. tests/data/fresh_answers.jsonl holds 24 answers to the
+`python -m tests.fresh_answers` prints it. tests/data/fresh_answers.jsonl holds 42 answers to the
 six core scenarios: written by language models that saw neither rubric nor reference, in kinds from
 thorough to made from memory; graded blind and shuffled by two others, one with the rubric's facts
 and one without; and what the reader of locks/examinations said of each step, in contexts that met
 no step twice. What a reading is worth is counted anew, with today's prices.
+
+Two lots: the grades of 24 have set prices (`priced`); 18 were written once these stood.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import mean
+from typing import Any, TypeVar
 
 from runner.catalog.catalog import LoadedScenario, load_catalog
 from runner.records import AnswerStep
@@ -32,11 +35,10 @@ GAP = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class FreshStep:
-    """A step of an answer, graded twice."""
+class FreshAnswer:
+    """Graded twice."""
 
     answer: str
-    kind: str
     text: str
     grades: tuple[float, float]
     quality: float
@@ -44,7 +46,16 @@ class FreshStep:
 
     @property
     def gold(self) -> float:
-        return sum(self.grades) / 2
+        return mean(self.grades)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshStep(FreshAnswer):
+    kind: str
+    lot: str
+
+
+Fresh = TypeVar("Fresh", bound=FreshAnswer)
 
 
 def fresh_steps() -> Iterator[FreshStep]:
@@ -59,6 +70,7 @@ def fresh_steps() -> Iterator[FreshStep]:
             yield FreshStep(
                 answer=answer["name"],
                 kind=answer["kind"],
+                lot=answer["lot"],
                 text=step["text"],
                 grades=(first, second),
                 quality=_counted(loaded, number, step),
@@ -90,32 +102,51 @@ def _weighed(grade: dict[str, float], weights: dict[str, float]) -> float:
     return sum(weight * grade[name] for name, weight in weights.items()) / whole
 
 
-def graded_steps() -> list[FreshStep]:
-    """Without junk."""
-    return [it for it in fresh_steps() if it.gold > JUNK]
+def without_junk(steps: Iterable[Fresh]) -> list[Fresh]:
+    return [it for it in steps if it.gold > JUNK]
 
 
-def figures(steps: Sequence[FreshStep], gold: Sequence[float], judged: Sequence[float]) -> str:
-    names = sorted({it.answer for it in steps})
-    groups = [names.index(it.answer) for it in steps]
+def whole(steps: Iterable[FreshStep]) -> list[FreshAnswer]:
+    """The answers, each the mean of its steps."""
+    by_answer: dict[str, list[FreshStep]] = {}
+    for step in steps:
+        by_answer.setdefault(step.answer, []).append(step)
+    answers = []
+    for name, own in by_answer.items():
+        grades = (mean(it.grades[0] for it in own), mean(it.grades[1] for it in own))
+        quality = mean(it.quality for it in own)
+        text = "\n".join(it.text for it in own)
+        answers.append(FreshAnswer(answer=name, text=text, grades=grades, quality=quality))
+    return answers
+
+
+def figures(some: Sequence[Fresh], gold: Sequence[float], judged: Sequence[float]) -> str:
+    names = sorted({it.answer for it in some})
+    groups = [names.index(it.answer) for it in some]
     rho, pairs = correlate(gold, judged, groups), concordance(gold, judged, GAP)
     span = f" [{rho.low:.2f}, {rho.high:.2f}]" if rho.low is not None else ""
     return f"rho {rho.rho:.3f}{span}, pairs {pairs.share:.3f} of {pairs.pairs}"
 
 
+def _print(title: str, some: Sequence[Fresh]) -> None:
+    print(f"{title}, no junk: {len(some)}")
+    gold = [it.gold for it in some]
+    one, other = [it.grades[0] for it in some], [it.grades[1] for it in some]
+    print("  the reader       ", figures(some, gold, [it.quality for it in some]))
+    print("  length in words  ", figures(some, gold, [float(len(it.text.split())) for it in some]))
+    print("  grader by grader ", figures(some, one, other))
+
+
 def main() -> None:
-    steps = graded_steps()
-    print(f"{len(steps)} steps of {len({it.answer for it in steps})} answers, no junk")
-    gold = [it.gold for it in steps]
-    one, other = [it.grades[0] for it in steps], [it.grades[1] for it in steps]
-    print("the reader       ", figures(steps, gold, [it.quality for it in steps]))
-    print("length in words  ", figures(steps, gold, [float(len(it.text.split())) for it in steps]))
-    print("grader by grader ", figures(steps, one, other))
-    for kind in sorted({it.kind for it in steps}):
-        own = [it for it in steps if it.kind == kind]
-        by_hand = sum(it.gold for it in own) / len(own)
-        read = sum(it.quality for it in own) / len(own)
-        print(f"{kind}: {len(own)} steps, by hand {by_hand:.2f}, the reader {read:.2f}")
+    every = list(fresh_steps())
+    for lot in dict.fromkeys(it.lot for it in every):
+        steps = [it for it in every if it.lot == lot]
+        _print(f"{lot}: whole answers", without_junk(whole(steps)))
+        _print(f"{lot}: steps", without_junk(steps))
+        for kind in sorted({it.kind for it in steps}):
+            own = [it for it in steps if it.kind == kind]
+            by_hand, read = mean(it.gold for it in own), mean(it.quality for it in own)
+            print(f"  {kind}: {len(own)} steps, by hand {by_hand:.2f}, the reader {read:.2f}")
 
 
 if __name__ == "__main__":

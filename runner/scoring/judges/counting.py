@@ -15,8 +15,8 @@ What a place alone earns is priced by a strong reader's verdicts on 21 anchors o
 scenarios (fitted freely .60; .45 is what words alone earn). What is told in part, and what is
 wrong, is priced by these and by its verdicts on 24 answers to the core scenarios, whose grades were
 no part of the first (tests/fresh_answers.py): a fact in part at .91 and .81 of the whole where its
-place is cited, a contradiction at -.01 and -.26. Of the 24, four are wrong in a third of what they
-say; no anchor is.
+place is cited, a contradiction at -.01 and -.26. 18 answers written afterwards are the test of it
+all: rho over whole answers .907 (before .882), pairs 95.7 % (93.9 %).
 
     steps graded above .1              57 of anchors              92 of the others
                                        now    first   before     now    first   before
