@@ -171,6 +171,10 @@ class PathIndex:
         self._commit = commit
         self._resolved: dict[str, Resolved] = {}
 
+    def holds(self, written: str) -> bool:
+        """Is this one of the files, as far as anybody can tell?"""
+        return self.resolve(written).path in self.paths
+
     @cached_property
     def by_name(self) -> dict[str, list[str]]:
         """`app.py` -> every path that ends in it."""

@@ -100,17 +100,37 @@ def _in_full(text: str, index: PathIndex) -> str:
     if may_be_unspaced(text) and not any(map(may_be_unspaced, index.paths)):
         text = spaced(text)
     text = _with_notes(text)
+    short = short_names(text, index)
+    if short is None:
+        return text
+    return short.pattern.sub(lambda found: short.paths[found[0]], text, count=_MOST_SHORT_NAMES)
+
+
+class ShortNames(NamedTuple):
+    """What a text calls some files, for short."""
+
+    pattern: re.Pattern[str]
+    """Of their uses, not of the places that explain them."""
+    paths: dict[str, str]
+
+
+def short_names(text: str, index: PathIndex) -> ShortNames | None:
     names: dict[str, str] = {}
     if any(sign in text for sign in "=≙→"):
         names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
     if _JSON_START.match(text):
         names |= aliases_of_json(text, index)
-    names = {name: path for name, path in names.items() if index.resolve(path).path in index.paths}
+    names = {name: path for name, path in names.items() if index.holds(path)}
     if not names:
-        return text
+        return None
     either = "|".join(map(re.escape, names))
-    short = re.compile(rf"(?<![\w./-])(?:{either})(?=[@:#]+L?\d|\b(?!\s?(?:=|:=|≙|→)|[\w./\"-]))")
-    return short.sub(lambda found: names[found[0]], text, count=_MOST_SHORT_NAMES)
+    # A letter by itself is a word: `C` is a language, `C:490` a place.
+    longer = "|".join(re.escape(name) for name in names if len(name) > 1) or r"(?!)"
+    uses = (
+        rf"(?<![\w./-])(?:(?:{either})(?=[@:#]+L?\d)"
+        rf"|(?:{longer})\b(?!\s?(?:=|:=|≙|→)|[\w./\"-]))"
+    )
+    return ShortNames(re.compile(uses), names)
 
 
 def _with_notes(text: str) -> str:

@@ -362,7 +362,7 @@ NUMBERED = re.compile(
 )
 """Before a number that is no line: "issue ", "up to ", "Java "."""
 ALIAS_DEFINED = re.compile(
-    r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{1,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?"
+    r"(?<![\w.])[`*_\"']{0,2}(?P<alias>[A-Z][A-Z0-9]{0,9})[`*_\"']{0,2}\s?(?:=|:=|≙|→)\s?"
     r"[`*_(\"']{0,3}(?P<path>[\w./-]{3,200}\.\w{1,8})"
 )
 """`RTAF = internal/ReflectiveTypeAdapterFactory.java`."""

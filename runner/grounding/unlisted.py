@@ -32,6 +32,9 @@ class UnlistedFiles(PathIndex):
             return Resolved("exact", written)
         return Resolved("missing", written)
 
+    def holds(self, written: str) -> bool:
+        return self.resolve(written).resolution == "exact"
+
     def blob(self, repository: str, rest: str) -> BlobPlace:  # noqa: ARG002 - anyone's
         """Ref and path of any blob URL's tail.
 

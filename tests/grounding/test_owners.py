@@ -29,6 +29,11 @@ def test_a_short_name_is_told_by_what_is_said_behind_it() -> None:
     assert ("src/app.py", 42, 42) in cited(NAMED_LATER)
 
 
+def test_one_letter_is_a_short_name_where_a_line_follows_it() -> None:
+    text = "A = `src/app.py`, T = lib/text.py.\n\nA:42 opens it, T:7 reads. A 250 is a grade."
+    assert cited(text) == [("src/app.py", 42, 42), ("lib/text.py", 7, 7)]
+
+
 def test_a_text_of_more_pieces_than_are_read_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not read_all(TOLD_LATER, INDEX).is_cut
     monkeypatch.setattr("runner.grounding.extract.MOST_PIECES", 2)

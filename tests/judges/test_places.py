@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from runner.scoring.judges.checklist.cited_places import Place, places_in
+from runner.grounding.extract import extract
+from runner.grounding.unlisted import UnlistedFiles
+from runner.scoring.judges.checklist.cited_places import Place, as_written, places_in, with_files
+from runner.scoring.judges.checklist.passages import text_blocks
+from tests.fresh_answers import fresh_steps
 
 
 def places(text: str, path: str | None = None) -> list[tuple[str, int, int]]:
@@ -51,3 +55,56 @@ def test_the_file_named_last_is_handed_on() -> None:
 
 def test_a_place_cited_twice_is_one() -> None:
     assert places_in("a.py:3 and again a.py:3", None).places == (Place("a.py", 3, 3),)
+
+
+# --- whose lines --------------------------------------------------------------------------------
+
+
+def of_sentences(text: str) -> list[tuple[str, int]]:
+    """Of every sentence of an answer, with what it stands in."""
+    units = [unit for block in text_blocks(with_files(text)) for unit in block]
+    return [(place.path, place.start) for unit in units for place in unit.places]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I read `shop/queue.py` alone.\n\nIt has two.\n\n- `:11` `put` adds\n- `:38` `get` takes",
+        "Q = `shop/queue.py`.\n\n| Test | Holds |\n|---|---|\n| Q:11 `put` | adds |\n| Q:38 | C |",
+        "Paths: **QU** = `shop/queue.py`.\n\n**Both**\n- QU:11 adds\n- QU:38 takes",
+        "**Both** (`shop/queue.py`)\n\n`put` (11) adds. `get` (38) takes.",
+        "All in `shop/queue.py`.\n\n| Function | Line |\n|---|---|\n| `put` | 11 |\n| `get` | 38 |",
+        "All in `shop/queue.py`.\n\n1. `put`, line 11.\n2. `get`, line 38.",
+    ],
+)
+def test_a_line_is_of_the_file_that_the_answer_says_elsewhere(text: str) -> None:
+    assert of_sentences(text) == [("shop/queue.py", 11), ("shop/queue.py", 38)]
+    assert as_written(with_files(text)) == text
+
+
+def test_of_two_files_the_nearer_heading_decides() -> None:
+    text = "### `a/x.py`\n\n`f` (12) and `g` (40).\n\n### `b/y.py`\n\n`h` (12)."
+    assert of_sentences(text) == [("a/x.py", 12), ("a/x.py", 40), ("b/y.py", 12)]
+
+
+def test_sentences_have_the_places_that_grounding_finds_in_the_whole_answer() -> None:
+    whole, own = 0, 0
+    for step in fresh_steps():
+        found = {(it.path.lower(), it.start) for it in extract(step.text, UnlistedFiles())}
+        found = {it for it in found if it[1] is not None}
+        whole, own = whole + len(found), own + len(found & set(of_sentences(step.text)))
+    assert whole > 3000 and own > 0.99 * whole
+
+
+def test_an_answer_cannot_mean_another_place_than_it_shows() -> None:
+    marked = "\ue000nothing\ue001shop/queue.py:11\ue002 does it; shop/store.py:\ue0003"
+    assert "\ue000" not in with_files(marked)
+    assert as_written(with_files(marked)) == "nothingshop/queue.py:11 does it; shop/store.py:3"
+
+
+def test_json_and_fences_stay_as_they_are() -> None:
+    for text in (
+        '{"file": "shop/queue.py", "line": 11}',
+        'In `shop/queue.py`:\n\n```json\n{"line": 11}\n```\n\nand more',
+    ):
+        assert with_files(text) == text

@@ -5,10 +5,14 @@ A judge has no list of files. Whether a place exists is citation grounding's bus
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
-from runner.grounding.extract import read_chunk
+from runner.grounding.extract import extract, read_chunk, short_names
+from runner.grounding.mentions import Mention
 from runner.grounding.unlisted import UnlistedFiles
 
 _FILES = UnlistedFiles()
@@ -50,7 +54,7 @@ class Pointing:
 @lru_cache(maxsize=16_384)
 def places_in(text: str, path: str | None) -> Pointing:
     """What a text points at. `path`: the file that a bare line belongs to."""
-    reading = read_chunk(text, _FILES, path)
+    reading = read_chunk(_as_meant(text), _FILES, path)
     places: dict[Place, None] = {}
     for mention in reading.mentions:
         if mention.start is not None and mention.end is not None:
@@ -60,3 +64,120 @@ def places_in(text: str, path: str | None) -> Pointing:
 
 def _plain_path(written: str) -> str:
     return _FILES.normalise(written).lower()
+
+
+# --- whose lines --------------------------------------------------------------------------------
+
+_SHOWN, _MEANT, _END, _BLANK = "\ue000", "\ue001", "\ue002", "\ue003"
+"""`\ue000:41\ue001app.py:41\ue002`: what stands there, and the place that it means. Unicode leaves
+them to whoever uses them: no answer means anything by them."""
+_MARKED = re.compile(f"{_SHOWN}([^{_MEANT}]*){_MEANT}([^{_END}]*){_END}")
+_ANY_MARK = re.compile(f"[{_SHOWN}-{_BLANK}]")
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Marked:
+    start: int
+    end: int
+    shown: str
+    meant: str
+
+
+def with_files(text: str) -> str:
+    """The text, in which lines without a file are marked with the one that they belong to.
+
+    Whose they are follows from the whole answer: a heading, a table's title, or a name that the
+    answer gives a file. A sentence by itself does not tell.
+    """
+    text = _ANY_MARK.sub("", text)
+    if text.lstrip().startswith(("{", "[")):
+        return text  # in JSON each object names its file
+    marked = list(_short_names_used(text))
+    full = _replaced(text, [(one.start, one.end, one.meant) for one in marked])
+    marked = [*_moved(marked), *_lines_without_a_file(full)]
+    fences = [fence.span() for fence in _FENCE.finditer(full)]
+    pieces = []
+    for one in sorted(marked, key=lambda one: one.start):
+        if not any(start <= one.start < end for start, end in fences):
+            pieces.append((one.start, one.end, _mark(one)))
+    return _replaced(full, pieces)
+
+
+def as_written(text: str) -> str:
+    """Without marks: what the answer shows."""
+    return _MARKED.sub(lambda mark: mark[1].replace(_BLANK, " "), text)
+
+
+def _as_meant(text: str) -> str:
+    return _MARKED.sub(lambda mark: mark[2].replace(_BLANK, " "), text)
+
+
+def _mark(one: _Marked) -> str:
+    # A blank within a mark would let a sentence end there, and half of the mark with it.
+    shown, meant = (re.sub(r"\s", _BLANK, side) for side in (one.shown, one.meant))
+    return f"{_SHOWN}{shown}{_MEANT}{meant}{_END}"
+
+
+def _replaced(text: str, pieces: list[tuple[int, int, str]]) -> str:
+    parts, at = [], 0
+    for start, end, instead in pieces:
+        if start >= at:
+            parts += [text[at:start], instead]
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def _short_names_used(text: str) -> Iterator[_Marked]:
+    if short := short_names(text, _FILES):
+        for use in short.pattern.finditer(text):
+            yield _Marked(use.start(), use.end(), use[0], short.paths[use[0]])
+
+
+def _moved(marked: list[_Marked]) -> Iterator[_Marked]:
+    """Where they stand once each is written in full."""
+    shift = 0
+    for one in marked:
+        start = one.start + shift
+        shift += len(one.meant) - len(one.shown)
+        yield _Marked(start, start + len(one.meant), one.shown, one.meant)
+
+
+def _lines_without_a_file(text: str) -> Iterator[_Marked]:
+    at = 0
+    groups = [list(group) for _, group in groupby(extract(text, _FILES), key=_as_one)]
+    for number, group in enumerate(groups):
+        first = group[0]
+        if _names_its_file(first):
+            at = max(at, text.find(first.written, at) + len(first.written))
+            continue
+        # Not behind the next place that names a file: `12` may stand there again.
+        following = next(
+            (other[0] for other in groups[number + 1 :] if _names_its_file(other[0])), None
+        )
+        end = text.find(following.written, at) if following else -1
+        found = _bounded(first.written).search(text, at, end if end >= 0 else len(text))
+        if found and first.start is not None:
+            at = found.end()
+            yield _Marked(found.start(), at, first.written, _in_full(group))
+
+
+def _as_one(mention: Mention) -> tuple[str, str, bool]:
+    return mention.written, mention.path, _names_its_file(mention)
+
+
+def _names_its_file(mention: Mention) -> bool:
+    return mention.start is None or mention.path.rpartition("/")[2] in mention.written
+
+
+def _bounded(written: str) -> re.Pattern[str]:
+    before = r"(?<![\w.:])" if written[:1].isdigit() else ""
+    return re.compile(f"{before}{re.escape(written)}(?![0-9])")
+
+
+def _in_full(group: list[Mention]) -> str:
+    """`(12, 40)` as `(app.py:12, app.py:40)`."""
+    places = ", ".join(f"{one.path}:{one.start}-{one.end}" for one in group)
+    written = group[0].written
+    opening, closing = "(" * written.startswith("("), ")" * written.endswith(")")
+    return f"{opening}{places}{closing}"

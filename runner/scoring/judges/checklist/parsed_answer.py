@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from runner.grounding.pointing import spray_share
 from runner.records import AnswerStep, Fact, MustCite, RubricStep
-from runner.scoring.judges.checklist.cited_places import Place
+from runner.scoring.judges.checklist.cited_places import Place, with_files
 from runner.scoring.judges.checklist.fluency import fluency_of, order_share
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.passages import text_blocks
@@ -54,7 +54,7 @@ class ParsedAnswer:
     def __init__(self, step: RubricStep, answer: AnswerStep, must_find: Sequence[MustCite]) -> None:
         facts = list(facts_of(step).values())
         given = _given_to_agent(step, answer)
-        blocks = list(map(given.left_out, text_blocks(visible(answer.text))))
+        blocks = list(map(given.left_out, text_blocks(with_files(visible(answer.text)))))
         self.units = list(chain.from_iterable(blocks))
         self.own = SearchableTexts([unit.said for unit in self.units])
         self.above = SearchableTexts([unit.context.text for unit in self.units])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
+from runner.scoring.judges.checklist.cited_places import as_written
 from runner.scoring.judges.checklist.json_blocks import json_blocks, json_container
 from runner.scoring.judges.checklist.sentences import Context, TextBlock, units_of
 from runner.support.text import fold
@@ -76,6 +77,7 @@ def _segments(lines: Sequence[str]) -> Iterator[_Segment]:
 
 
 def _kind(line: str) -> _SegmentKind:
+    line = as_written(line)
     if _FENCE.match(line):
         return "fence"
     if not line.strip():
@@ -142,7 +144,7 @@ class _HeadingStack:
     def add_paragraph(self, text: str) -> None:
         self.lead = ""
         if text.rstrip("*_` ").endswith(":"):
-            self.lead = text[-_MAX_LEAD_CHARS:]
+            self.lead = as_written(text)[-_MAX_LEAD_CHARS:]
 
     def context(self) -> Context:
         context = Context()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runner.scoring.judges.checklist.cited_places import Place, places_in
+from runner.scoring.judges.checklist.cited_places import Place, as_written, places_in
 
 MAX_WORDS = 70
 """A longer passage is no single statement: a soup of every keyword would be one."""
@@ -26,7 +26,7 @@ class Context:
     def under(self, text: str) -> Context:
         """The context one level further down. The nearest words stay if there are too many."""
         pointing = places_in(_open_links(text), self.path)
-        words = f"{self.text} | {plain_lower(text)}".split()[-MAX_CONTEXT_WORDS:]
+        words = f"{self.text} | {plain_lower(as_written(text))}".split()[-MAX_CONTEXT_WORDS:]
         places = pointing.places or self.places
         if len(places) > MAX_CONTEXT_PLACES:
             places = ()
@@ -80,7 +80,7 @@ _SENTENCE_END = re.compile(
     (?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)  # abbreviations end no sentence
     [\"')\]]?                                         # (so it ends.) Next
     \s+
-    (?=[\"'(\[`*]*[A-Z0-9`_])                         # `_run` and "Then" begin the next one
+    (?=[\"'(\[`*\ue000]*[A-Z0-9`_])                   # `_run` and "Then" begin the next one
     """,
     re.VERBOSE,
 )
@@ -114,9 +114,8 @@ def units_of(text: str, context: Context, block: Sequence[Sentence] = ()) -> Tex
             # With its code marks and case: they tell `f` (42) from a number in a bracket.
             pointing = places_in(piece, path)
             path = pointing.last_path
-            units.append(
-                Sentence(_without_emphasis(piece).lower(), context, pointing.places, piece)
-            )
+            said = as_written(piece)
+            units.append(Sentence(_without_emphasis(said).lower(), context, pointing.places, said))
     return units
 
 
