@@ -87,11 +87,17 @@ def saved(path: Path, sheet: GradingSheet, grader: str, grades: dict[str, int]) 
     return str(path)
 
 
+def tenths_of(number: int) -> int:
+    """Of the shell's answers: what is stated, and near half for the places of all else."""
+    stated = 3 + number % 3
+    return round((stated + 0.45 * (8 - stated)) * 10 / 8)
+
+
 def grades_of(cells: tuple[Cell, ...], server: Callable[[int], int], seed: int) -> dict[str, int]:
     """The shell's answers as they are, the server's as given: tenths of a question's number."""
     grades = {}
     for number, cell in enumerate(cells):
-        tenths = server(number) if cell.server != "shell" else (3 + number % 3) * 10 // 8
+        tenths = server(number) if cell.server != "shell" else tenths_of(number)
         for step in STEPS:
             grades[item_id(item_key(cell, step), seed)] = tenths
     return grades
@@ -129,7 +135,7 @@ def test_people_who_see_no_difference_take_a_judges_rank_away(
     assert abs(error["error"]) < 0.12 < error["low"]
 
     # Two more who think the server's answers worth what the shell's are.
-    flat = grades_of(cells, lambda number: (3 + (number - 1) % 3) * 10 // 8, sheet.seed)
+    flat = grades_of(cells, lambda number: tenths_of(number - 1), sheet.seed)
     bent = {item: min(10, tenths + (tenths % 2)) for item, tenths in flat.items()}
     for path in (tree.root / "runs/done/people").glob("*.json"):
         path.unlink()
