@@ -366,6 +366,8 @@ ALIAS_DEFINED = re.compile(
     r"[`*_(\"']{0,3}(?P<path>[\w./-]{3,200}\.\w{1,8})"
 )
 """`RTAF = internal/ReflectiveTypeAdapterFactory.java`."""
+BRACKETED = re.compile(rf"\((?:`{_NUMBER}`(?:,\s)?){{1,20}}\)")
+"""Lines in code marks: "noted (`318-320`)", "(`216-219`, `84-91`)"."""
 CODES_BEHIND = 80
 SAME_FILE = re.compile(
     r"(?<!\w)(?:[Tt]he\s)?[Ss]ame\sfile\b|(?<!\w)[Ii]bid\.?(?=[,;:)\s])"

@@ -18,6 +18,7 @@ from runner.grounding.naming import CodeSpan, is_compound, span_before, symbol_o
 from runner.grounding.paths import clean_path
 from runner.grounding.patterns import (
     ADJACENT,
+    BRACKETED,
     CALLED,
     CODES_BEHIND,
     COUNTED,
@@ -287,13 +288,22 @@ class _Scanner:
             lines = self._without_codes(intervals(event["bare"]), event.end())
             return Token("bare", event.start(), event.end(), lines=lines)
         if kind == "ticked":
-            return Token("ticked", *event.span(), lines=tuple(intervals(event["ticked"])))
+            return self._ticked(event)
         span = span_before(self.spans, begin)
         if span and is_longer(span, begin, close) and close < span.end:
             return None
         if kind == "parens":
             begin, close = event.span()
         return Token("number", begin, close, lines=tuple(intervals(event[kind])), form=kind)
+
+    def _ticked(self, event: re.Match[str]) -> Token:
+        (begin, close), lines = event.span(), tuple(intervals(event["ticked"]))
+        opening = self.text.rfind("(", max(0, begin - 200), begin)
+        bracket = BRACKETED.match(self.text, opening) if opening >= 0 else None
+        if bracket is None or bracket.end() < close:
+            return Token("ticked", begin, close, lines=lines)
+        begin, close = max(begin - 1, opening), close + (close + 1 == bracket.end())
+        return Token("number", begin, close, lines=lines, form="parens")
 
     def _marked(self, event: re.Match[str]) -> Token:
         """`lines 42-60`."""

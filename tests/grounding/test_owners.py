@@ -29,6 +29,15 @@ def test_a_short_name_is_told_by_what_is_said_behind_it() -> None:
     assert ("src/app.py", 42, 42) in cited(NAMED_LATER)
 
 
+def test_lines_in_code_marks_in_a_bracket_are_lines_as_without_marks() -> None:
+    text = "`run` (src/app.py:250) notes them (`278-280`); none has pk (`216-219`, `84-91`)."
+    plain = text.replace("(`", "(").replace("`)", ")").replace("`, `", ", ")
+    lines = [("src/app.py", *span) for span in ((250, 250), (278, 280), (216, 219), (84, 91))]
+    assert cited(text) == lines == cited(plain)
+    value = "The default of src/app.py:10 is small (`100`), the port another (`8080`)."
+    assert cited(value) == [("src/app.py", 10, 10)]
+
+
 def test_one_letter_is_a_short_name_where_a_line_follows_it() -> None:
     text = "A = `src/app.py`, T = lib/text.py.\n\nA:42 opens it, T:7 reads. A 250 is a grade."
     assert cited(text) == [("src/app.py", 42, 42), ("lib/text.py", 7, 7)]
