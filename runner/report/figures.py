@@ -127,7 +127,7 @@ def _summed(records: Iterable[Record], names: Iterable[str]) -> dict[str, int]:
 def figure_of(arm: ArmView, score_of: ScoreOf) -> Figure:
     scored = values(arm.usable, score_of)
     means = arm.clusters.means(statistics.scenario_means(scored))
-    low, high = bounds(interval_of(arm, means))
+    low, high = bounds(of_shares(interval_of(arm, means)))
     return Figure(
         value=_rounded_mean(means),
         low=low,
@@ -178,6 +178,13 @@ def interval_of(arm: ArmView, means: tuple[float, ...]) -> statistics.Interval |
     if len(means) < arm.clusters.least(1):
         return None
     return statistics.ClusterMean(figures=means).interval()
+
+
+def of_shares(interval: statistics.Interval | None) -> statistics.Interval | None:
+    """No score lies below 0 or above 1, whatever Student's t allows."""
+    if interval is None:
+        return None
+    return statistics.Interval(low=max(0.0, interval.low), high=min(1.0, interval.high))
 
 
 def bounds(interval: statistics.Interval | None) -> tuple[float | None, float | None]:

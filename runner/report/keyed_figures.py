@@ -9,7 +9,7 @@ from runner.records import ExactKind, Verdict
 from runner.records.arms import NO_TOOLS_ARM
 from runner.records.run_store import LoadedCell
 from runner.report.clusters import Topic
-from runner.report.figures import bounds, figure_of, key_f1, rounded, values
+from runner.report.figures import bounds, figure_of, key_f1, of_shares, rounded, values
 from runner.report.records import Keyed, KeyedArm, KeyedKind, KeyedQuestion
 from runner.report.view import ArmView, RunView, fairness_of
 from runner.scoring import statistics
@@ -113,7 +113,7 @@ def _kinds(view: RunView) -> Iterator[KeyedKind]:
 
 def _kind(kind: ExactKind, arm: ArmView, view: RunView) -> KeyedKind:
     figure = figure_of(arm, key_f1)
-    low, high = _interval(arm, values(arm.usable, key_f1))
+    low, high = bounds(of_shares(_interval(arm, values(arm.usable, key_f1))))
     shell = view.shell_of(arm)
     verdicts = list(_verdicts(arm))
     found = KeyedKind(
@@ -131,7 +131,7 @@ def _kind(kind: ExactKind, arm: ArmView, view: RunView) -> KeyedKind:
     )
     if not differences:
         return found
-    low, high = _interval(arm, differences)
+    low, high = bounds(_interval(arm, differences))
     means = arm.clusters.means(statistics.scenario_means(differences))
     delta = rounded(statistics.mean(means))
     return found.model_copy(update={"delta": delta, "delta_low": low, "delta_high": high})
@@ -139,12 +139,12 @@ def _kind(kind: ExactKind, arm: ArmView, view: RunView) -> KeyedKind:
 
 def _interval(
     arm: ArmView, by_trial: Mapping[statistics.Trial, float]
-) -> tuple[float | None, float | None]:
+) -> statistics.Interval | None:
     """95 %, over groups of questions or repositories; each kind by itself."""
     means = arm.clusters.means(statistics.scenario_means(by_trial))
     if len(means) < FEWEST:
-        return None, None
-    return bounds(statistics.ClusterMean(figures=means).interval())
+        return None
+    return statistics.ClusterMean(figures=means).interval()
 
 
 # --- questions ------------------------------------------------------------------------------

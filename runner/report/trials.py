@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from runner.report.figures import bounds, interval_of, rounded, values, whole_fairness
+from runner.report.figures import bounds, interval_of, of_shares, rounded, values, whole_fairness
 from runner.report.records import PassChance, Trials
 from runner.report.view import ArmView
 from runner.scoring import statistics
@@ -51,7 +51,7 @@ def _ks(most: int) -> list[int]:
 def _chance(arm: ArmView, k: int, trials: Mapping[str, Trials]) -> PassChance:
     all_pass = _means(arm, trials, lambda of: statistics.all_pass(of.scored, of.passed, k))
     any_passes = _means(arm, trials, lambda of: statistics.any_passes(of.scored, of.passed, k))
-    low, high = bounds(interval_of(arm, all_pass))
+    low, high = bounds(of_shares(interval_of(arm, all_pass)))
     return PassChance(
         k=k,
         all_of_k=rounded(statistics.mean(all_pass)),
