@@ -77,7 +77,7 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DO
 
 
 @dataclass(frozen=True)
-class _Marked:
+class _PlaceMark:
     start: int
     end: int
     shown: str
@@ -113,7 +113,7 @@ def _as_meant(text: str) -> str:
     return _MARKED.sub(lambda mark: mark[2].replace(_BLANK, " "), text)
 
 
-def _mark(one: _Marked) -> str:
+def _mark(one: _PlaceMark) -> str:
     # A blank within a mark would let a sentence end there, and half of the mark with it.
     shown, meant = (re.sub(r"\s", _BLANK, side) for side in (one.shown, one.meant))
     return f"{_SHOWN}{shown}{_MEANT}{meant}{_END}"
@@ -128,22 +128,22 @@ def _replaced(text: str, pieces: list[tuple[int, int, str]]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _short_names_used(text: str) -> Iterator[_Marked]:
+def _short_names_used(text: str) -> Iterator[_PlaceMark]:
     if short := short_names(text, _FILES):
         for use in short.pattern.finditer(text):
-            yield _Marked(use.start(), use.end(), use[0], short.paths[use[0]])
+            yield _PlaceMark(use.start(), use.end(), use[0], short.paths[use[0]])
 
 
-def _moved(marked: list[_Marked]) -> Iterator[_Marked]:
+def _moved(marked: list[_PlaceMark]) -> Iterator[_PlaceMark]:
     """Where they stand once each is written in full."""
     shift = 0
     for one in marked:
         start = one.start + shift
         shift += len(one.meant) - len(one.shown)
-        yield _Marked(start, start + len(one.meant), one.shown, one.meant)
+        yield _PlaceMark(start, start + len(one.meant), one.shown, one.meant)
 
 
-def _lines_without_a_file(text: str) -> Iterator[_Marked]:
+def _lines_without_a_file(text: str) -> Iterator[_PlaceMark]:
     at = 0
     groups = [list(group) for _, group in groupby(extract(text, _FILES), key=_as_one)]
     for number, group in enumerate(groups):
@@ -159,7 +159,7 @@ def _lines_without_a_file(text: str) -> Iterator[_Marked]:
         found = _bounded(first.written).search(text, at, end if end >= 0 else len(text))
         if found and first.start is not None:
             at = found.end()
-            yield _Marked(found.start(), at, first.written, _in_full(group))
+            yield _PlaceMark(found.start(), at, first.written, _in_full(group))
 
 
 def _as_one(mention: Mention) -> tuple[str, str, bool]:
