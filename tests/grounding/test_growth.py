@@ -10,9 +10,11 @@ import pytest
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
 from runner.grounding.rows import rows_in
+from runner.grounding.unlisted import UnlistedFiles
 from runner.grounding.verify import ground
 from runner.scoring.adoption import runs_search
 from runner.scoring.judges import open_judge
+from runner.scoring.judges.checklist.cited_places import with_files
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.keywords import variants
 from tests.grounding import zoo
@@ -139,6 +141,18 @@ def test_equal_names_with_blanks_take_no_more_than_linear_work() -> None:
         extract("docs/my guide.md:3 " * count, index)
 
     assert not _grows(read, 300)
+
+
+@pytest.mark.parametrize("unit", ["- `f{n}` ({n}) goes.\n", "- `:{n}` goes.\n\n```\nx\n```\n"])
+def test_a_judge_tells_whose_lines_are_meant_in_little_more_than_it_takes_to_read_them(
+    unit: str,
+) -> None:
+    lines = "".join(unit.format(n=100 + n) for n in range(6_000))
+    text = "See src/app.py:3.\n\n" + lines
+    assert with_files(text).count("\ue000") > 5_900  # ports and codes of HTTP are no lines
+    reading = min(_cpu_sec(lambda text: extract(text, UnlistedFiles()), text) for _ in range(2))
+    # Looking on from each line to the next file took ten times as long.
+    assert min(_cpu_sec(with_files, text) for _ in range(2)) < 3 * reading
 
 
 def test_a_tree_deeper_than_a_query_can_count_takes_no_minutes() -> None:

@@ -76,6 +76,11 @@ _ANY_MARK = re.compile(f"[{_SHOWN}-{_BLANK}]")
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
+_REACH = 50_000
+"""Characters from one citation to the next. What is not found would be looked for to the end of the
+text, each time."""
+
+
 @dataclass(frozen=True)
 class _PlaceMark:
     start: int
@@ -96,12 +101,10 @@ def with_files(text: str) -> str:
     marked = list(_short_names_used(text))
     full = _replaced(text, [(one.start, one.end, one.meant) for one in marked])
     marked = [*_moved(marked), *_lines_without_a_file(full)]
-    fences = [fence.span() for fence in _FENCE.finditer(full)]
-    pieces = []
-    for one in sorted(marked, key=lambda one: one.start):
-        if not any(start <= one.start < end for start, end in fences):
-            pieces.append((one.start, one.end, _mark(one)))
-    return _replaced(full, pieces)
+    pieces = [(one.start, one.end, _mark(one)) for one in marked]
+    # A fence is a piece that stays: it swallows the marks in it.
+    pieces += [(*fence.span(), fence[0]) for fence in _FENCE.finditer(full)]
+    return _replaced(full, sorted(pieces))
 
 
 def as_written(text: str) -> str:
@@ -144,22 +147,27 @@ def _moved(marked: list[_PlaceMark]) -> Iterator[_PlaceMark]:
 
 
 def _lines_without_a_file(text: str) -> Iterator[_PlaceMark]:
-    at = 0
-    groups = [list(group) for _, group in groupby(extract(text, _FILES), key=_as_one)]
-    for number, group in enumerate(groups):
-        first = group[0]
-        if _names_its_file(first):
-            at = max(at, text.find(first.written, at) + len(first.written))
+    at, waiting = 0, list[list[Mention]]()
+    for _, mentions in groupby(extract(text, _FILES), key=_as_one):
+        group = list(mentions)
+        if not _names_its_file(group[0]):
+            waiting.append(group)
             continue
-        # Not behind the next place that names a file: `12` may stand there again.
-        following = next(
-            (other[0] for other in groups[number + 1 :] if _names_its_file(other[0])), None
-        )
-        end = text.find(following.written, at) if following else -1
-        found = _bounded(first.written).search(text, at, end if end >= 0 else len(text))
-        if found and first.start is not None:
+        written = group[0].written
+        begin = text.find(written, at, at + _REACH)
+        if begin >= 0:
+            # Not behind a place that names a file: `12` may stand there again.
+            yield from _found(waiting, text, at, begin)
+            at, waiting = begin + len(written), []
+    yield from _found(waiting, text, at, len(text))
+
+
+def _found(groups: list[list[Mention]], text: str, at: int, end: int) -> Iterator[_PlaceMark]:
+    for group in groups:
+        written = group[0].written
+        if found := _bounded(written).search(text, at, min(end, at + _REACH)):
             at = found.end()
-            yield _PlaceMark(found.start(), at, first.written, _in_full(group))
+            yield _PlaceMark(found.start(), at, written, _in_full(group))
 
 
 def _as_one(mention: Mention) -> tuple[str, str, bool]:
