@@ -48,6 +48,8 @@ class Ground:
     """A line for each turn that began or ended: what was really paid."""
     turn_sec: float = 0.0
     turns: int = 2
+    gate: Path | None = None
+    """No turn ends before it is there."""
 
 
 class Tiny(WithoutScorecard):
@@ -69,6 +71,7 @@ class Tiny(WithoutScorecard):
                 if attempt.cell.server == DEADLY and number == 1:
                     os.kill(os.getpid(), signal.SIGKILL)
                 await asyncio.sleep(ground.turn_sec)
+                await _opened(ground.gate)
             note(ground.ledger, "ended", attempt, number)
             turn = Turn(text="", calls=(), stop="end", input_tokens=TURN_TOKENS, output_tokens=0)
             totals.add_turn(turn, 0.0)
@@ -91,6 +94,13 @@ class Asking(Tiny):
         attempt.writer.write(Prose(step=0, turn=0, text=turn.text))
         attempt.writer.write(StepEnd(step=0, stop="end"))
         return Outcome(kind="answered", reason="done")
+
+
+async def _opened(gate: Path | None) -> None:
+    if gate is not None:
+        async with asyncio.timeout(PATIENCE_SEC):
+            while not gate.exists():
+                await asyncio.sleep(0.02)
 
 
 def _usage(number: int) -> Usage:
