@@ -5,12 +5,13 @@ Real installs take minutes and change the machine.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -435,26 +436,51 @@ def is_gone(pid: str) -> bool:
         return True
 
 
-FAILING_TESTS = """\
+def failing_tests(names: Sequence[str], again: int) -> str:
+    """A `justw` whose tests fail with 3, and with `again` when asked once more."""
+    listed = json.dumps(dict.fromkeys(names, True), indent=1)
+    return f"""\
 echo "$CI $*"
 if [ "$1" != test ]; then exit 4; fi
+if [ "$#" != 1 ]; then exit {again}; fi
 sleep 3600 >/dev/null 2>&1 &
-echo $! >.fairtrial/dockerd.pid
-echo $!
+echo $! | tee .fairtrial/dockerd.pid
 mkdir -p .pytest_cache/v/cache
-echo '{"tests/test_x.py::test_y": true}' >.pytest_cache/v/cache/lastfailed
+echo '{listed}' >.pytest_cache/v/cache/lastfailed
 exit 3
 """
 
 
+ONE = ["tests/test_x.py::test_y"]
+AGAIN = "true test -n 0 --last-failed"
+
+
 def test_ci_ends_with_the_tests_code_and_stops_the_daemon_they_started(ci: Path) -> None:
-    done = run_ci(ci, FAILING_TESTS)
-    first, pid, then, *last = done.stdout.splitlines()
-    assert (done.returncode, first, then) == (3, "true test", "true verify-anchors")
+    done = run_ci(ci, failing_tests(ONE, again=5))
+    assert done.returncode == 5
     # The end of what it prints is what a record of CI keeps.
-    assert last == ["failed:", '{"tests/test_x.py::test_y": true}']
+    asked, named = done.stdout.split("failed:\n")
+    first, pid, *then = asked.splitlines()
+    assert [first, *then] == ["true test", AGAIN, "true verify-anchors"]
+    assert json.loads(named) == {ONE[0]: True}
     wait_until(lambda: is_gone(pid), "the daemon was gone")
     assert not (ci / ".fairtrial/dockerd.pid").exists()
+
+
+def test_ci_names_a_test_that_passes_only_when_asked_once_more(ci: Path) -> None:
+    done = run_ci(ci, failing_tests(ONE, again=0))
+    assert done.returncode == 4, "the gate's"
+    assert ONE[0] in done.stdout
+    assert "once more, alone" in done.stdout
+
+
+@pytest.mark.parametrize("names", [[], [f"tests/test_x.py::test_{n}" for n in range(4)]])
+def test_ci_asks_once_more_neither_for_many_failures_nor_for_lint(
+    ci: Path, names: list[str]
+) -> None:
+    done = run_ci(ci, failing_tests(names, again=0))
+    assert done.returncode == 3
+    assert AGAIN not in done.stdout
 
 
 def test_ci_ends_with_the_gates_code_if_the_tests_pass(ci: Path) -> None:
