@@ -35,6 +35,9 @@ _ANALYSIS = re.compile(
 )
 """What gpt-oss thinks aloud, in the place of `<think>`."""
 _TOKEN = re.compile(r"<[|｜][^<>|｜\n]{1,40}[|｜]>")
+_CALLS = re.compile(r"tool|call|python_tag|action", re.I)
+CALL_MARK = "\x1e"
+"""Where a template's token stood that opens or closes calls: white space to every other reader."""
 _DIALECT = re.compile(
     r"<(/?)(?:[|｜][A-Za-z]{1,16}[|｜]|[A-Za-z][\w-]{0,24}[:|]|[a-z]{1,16}_)"
     r"(?=(?:function_calls?|tool_calls?|invoke|parameter|arg_key|arg_value|arguments|think)\b)"
@@ -46,10 +49,10 @@ _FLOWERS = {"FUNCTION": "\nAction: ", "ARGS": "\nAction Input: "}
 _QUOTED = re.compile(r"(<[|｜]\"[|｜]>|<escape>)(.*?)\1", re.S)
 _ARGS = re.compile(r"\[ARGS\](?=\s{0,8}\{)")
 _HEAD = re.compile(
-    r"<(?:invoke|function|tool|tool_call)\s+name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"'][^<>]{0,80}>"
+    r"<(?:invoke|function|tool|tool_call)\s*name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"'][^<>]{0,80}>"
     r"|<function=[\"']?(?P<function>[^\"'<>]{1,256})[\"']?>"
     r"|(?<![\w.-])(?P<keyed>[^\W\d][\w.-]{0,127}+)\s{0,8}(?:<tool_sep>\s{0,8})?(?=<arg_key>|</tool_call>)"
-    r"|<(?:tool_)?name>\s{0,8}(?P<named>[^\W\d][\w.-]{0,127})\s{0,8}</(?:tool_)?name>"
+    r"|<(?P<of>tool|(?:tool_)?name)>\s{0,8}(?P<named>[^\W\d][\w.-]{0,127})\s{0,8}</(?P=of)>"
     r"|<(?P<tag>[^\W\d][\w.-]{0,127})>"
 )
 """A call's name: an attribute, bare before its arguments, a tag's text, or the tag itself."""
@@ -59,8 +62,9 @@ _ENTITY = re.compile(r"&#?\w{1,8};")
 """What HTML takes without a semicolon would spoil `?a=1&region=eu`."""
 _END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
 _WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
+_INPUT = re.compile(r"<tool_input>([^<]*+)(?:</tool_input>)?")
 _ARGUMENT = re.compile(
-    r"<(?:parameter|param|arg)(?:\s+name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
+    r"<(?:parameter|param|arg)(?:\s*name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
     r"(?P<value>[^<]*+(?:<(?!/?(?:parameter|param|arg)\b)[^<]*+)*+)"
     r"(?:</(?:parameter|param|arg)>|(?=<(?:parameter|param|arg)\b))"
     r"|<arg_key>(?P<arg>[^<>]{1,128})</arg_key>\s{0,8}"
@@ -78,7 +82,11 @@ def without_asides(text: str) -> str:
     text = _QUOTED.sub(lambda quote: json.dumps(quote[2], ensure_ascii=False), text)
     text = _FLOWER.sub(lambda sign: _FLOWERS.get(sign[1], "\n"), _ANALYSIS.sub("", text))
     text = _ARGS.sub(" ", "".join(_outside(_DIALECT.sub(r"<\1", text))))
-    return _TOKEN.sub("\n", _OBSERVED.sub("", text))
+    return _TOKEN.sub(_line, _OBSERVED.sub("", text))
+
+
+def _line(token: re.Match[str]) -> str:
+    return f"\n{CALL_MARK}" if _CALLS.search(token[0]) else "\n"
 
 
 def _outside(text: str) -> Iterator[str]:
@@ -152,6 +160,10 @@ def is_offered(name: str, tools: Collection[str]) -> bool:
 
 def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:
     body = _WRAPPED.sub("", body, count=1)
+    given = _INPUT.fullmatch(body.strip())
+    if given and len(schemas) == 1:
+        ((key, schema),) = schemas.items()
+        return {key: typed(_plain_text(given[1].strip()), schema)}
     if body.strip().startswith("{"):
         try:
             value = parse_lenient_json(body)
@@ -165,7 +177,9 @@ def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:
         key = part["key"] or part["arg"] or part["tag"]
         value = part["value"] or part["given"] or part["inner"] or ""
         found[key.strip()] = typed(_plain_text(value.strip()), schemas.get(key.strip()))
-    return found
+    only = next(iter(found)) if len(found) == 1 else ""
+    whole = only in ("arguments", "parameters") and only not in schemas
+    return found[only] if whole and isinstance(found[only], dict) else found
 
 
 def _plain_text(value: str) -> str:

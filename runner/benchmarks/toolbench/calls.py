@@ -34,6 +34,7 @@ from runner.benchmarks.toolbench.lenient_json import (
     Remark,
     UnreadableError,
     as_read,
+    closed_anew,
     parse_lenient_json,
     read_part,
     without_lone_halves,
@@ -85,6 +86,10 @@ _REDRAFTED = re.compile(
 )
 MOST_BETWEEN = 2_000
 """Characters between two lists that belong together."""
+_MISCOUNTED = re.compile(rf"[\[{{].{{0,{MOST_PYTHON}}}[\]}}](?=\s{{0,40}}(?:</|```|\Z))", re.S)
+MOST_LEAD = 240
+"""Characters in front of arguments in which their tool is named."""
+_WORD = re.compile(r"[\w.-]*\w")
 _OPENS = re.compile(r"(?<!\\)(?:\\\\)*+([\[{])")
 _BEGINS = frozenset('[{"-0123456789tfnNI')
 """Of a JSON value, NaN and Infinity included."""
@@ -168,7 +173,19 @@ def _calls_in_text(text: str, reader: _CallFinder) -> Extraction:
     if calls:
         return _extraction("json in text", calls, reader)
     found = calls_made(text, written_calls(text, reader.tools, reader.remark))
+    found = found or calls_made(text, list(_unnamed(text, reader.tools)))
     return _extraction("text", list(map(reader.of_written, found)), reader)
+
+
+def _unnamed(text: str, tools: Collection[str]) -> Iterator[TextCall]:
+    """Objects with nothing but arguments of the tool that is named last in front of them."""
+    if not isinstance(tools, Mapping) or len(text) > MOST_PYTHON:
+        return
+    for begin, end, value in _json_values(text, lambda _: None):
+        lead = text[max(0, begin - MOST_LEAD) : begin]
+        named = [word for word in _WORD.findall(lead) if word in tools]
+        if named and isinstance(value, dict) and value and value.keys() <= tools[named[-1]].keys():
+            yield TextCall(named[-1], value, begin, end)
 
 
 def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
@@ -229,9 +246,17 @@ def _json_values(text: str, remark: Remark) -> Iterator[tuple[int, int, Any]]:
                 return
             value, end = read_part(text, opened.start(1))
             yield opened.start(1), end, value
+    read = False
     for first, last in _json_parts(text, end):
         with suppress(UnreadableError):
             yield first, last, _json_or_python(text[first:last], remark)
+            read = True
+    opened = None if read else _OPENS.search(text, end)
+    miscounted = opened and _MISCOUNTED.match(text, opened.start(1))
+    if miscounted:
+        with suppress(UnreadableError):
+            value = parse_lenient_json(closed_anew(miscounted[0]), remark)
+            yield miscounted.start(), miscounted.end(), value
 
 
 def _json_or_python(text: str, remark: Remark) -> Any:

@@ -235,6 +235,8 @@ def _call(
     inside = inside.strip()
     if seen.text[written.end()] == "{":
         arguments = _object("{" + inside + "}")
+        if arguments is None:
+            arguments = _bare_values(inside, schemas_of(written["name"], tools))
     elif inside.startswith("{"):
         arguments = _object(inside)
     elif written["gap"]:
@@ -254,6 +256,16 @@ def _object(text: str) -> Any:
             continue
         return value if isinstance(value, dict) else None
     return None
+
+
+def _bare_values(inside: str, schemas: Mapping[str, Any]) -> dict[str, Any] | None:
+    """`query:cats, days:3`: a text up to where the next argument's name stands."""
+    keys = "|".join(map(re.escape, schemas))
+    parts = re.split(rf"(?:^|,)\s{{0,40}}({keys})\s{{0,4}}:", inside) if keys else [inside]
+    if len(parts) == 1 or parts[0].strip():
+        return None
+    pairs = zip(parts[1::2], parts[2::2], strict=True)
+    return {key: typed(value.strip(), schemas[key]) for key, value in pairs}
 
 
 _RENAMED = "_keyword_"

@@ -168,6 +168,9 @@ _NESTS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[\]{}]', re.S)
 """A text, in which brackets mean nothing, or a bracket."""
 
 
+_CLOSED_BY = {"[": "]", "{": "}"}
+
+
 def _shallow_parts(text: str) -> Iterator[str]:
     """The text with null for each list and object deeper than TWICE_DEEPEST."""
     depth = begin = 0
@@ -182,6 +185,22 @@ def _shallow_parts(text: str) -> Iterator[str]:
             depth = max(0, depth - 1)
     if depth <= TWICE_DEEPEST:
         yield text[begin:]
+
+
+def closed_anew(text: str) -> str:
+    """With the closing brackets that were forgotten before another one, or at the end."""
+    opened: list[str] = []
+    parts: list[str] = []
+    begin = 0
+    for found in _NESTS.finditer(text):
+        if found[0] in _CLOSED_BY:
+            opened.append(_CLOSED_BY[found[0]])
+        elif found[0] in opened:
+            parts.append(text[begin : found.start()])
+            begin = found.start()
+            while (forgotten := opened.pop()) != found[0]:
+                parts.append(forgotten)
+    return "".join([*parts, text[begin:], *reversed(opened)])
 
 
 def is_too_deep(value: Any) -> bool:

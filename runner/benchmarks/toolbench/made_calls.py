@@ -4,7 +4,9 @@ A model that calls a tool stops there and waits for what it returns: in whatever
 nothing is left to be said. Who writes on explains, asks, quotes or tells of a call. So what stands
 in a text is a call if no further sentence follows the last one, and no word in front denies it.
 
-A list of calls in JSON is what these tasks ask for, and may be explained behind.
+What a model was taught to mark a call with marks one, whatever follows: a weak model writes on, and
+makes up what the tool returned. A list of calls is what these tasks ask for, and may be explained
+behind. In code marks neither is more than any other text.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runner.benchmarks.toolbench.call_markup import TextCall
+from runner.benchmarks.toolbench.call_markup import CALL_MARK, TextCall
 
 MOST_LETTERS_BEHIND = 12
 """Of what may follow a call: "That's it." tells nothing."""
@@ -22,6 +24,9 @@ LETTERS_A_SIGN = 3
 MOST_BEFORE = 240
 """Characters of a sentence in front of a call."""
 MOST_BEHIND = 4_000
+MOST_MARK = 200
+"""Characters of what opens a call."""
+_FENCE = "```"
 _DENIED = re.compile(
     r"(?:\bnot|n['’]t|\bnever|\bno need|\binstead of|\brather than|\bwithout|\bavoid)"
     r"(?:[^\S\n]+(?!(?:so|but|hence|thus|therefore|then|only)\b)[\w'’-]+){0,6}"
@@ -32,7 +37,7 @@ _DENIED = re.compile(
 _WEIGHED = re.compile(
     r"""
     ^\W*(?:if|unless|example)\b                      # If you name a day, I will call …
-  | \b(?:could|might)\b | \byou\ would\b           # You could ask me for …
+  | \b(?:could|might)\b | \byou\ would\b | \bwould\ instead\b           # You could ask me for …
   | \bhere(?:['’]s|\ is)\ how\b
   | \b(?:shall|should|may|can)\ I\b | \b(?:want|like)\ me\ to\b     # Shall I run …
   | \b(?:thought|think|thinking)\ (?:of|about)\b | \bconsider(?:ed|ing)?\b
@@ -46,7 +51,9 @@ _SENTENCE = re.compile(r"[.!?]\s|\n")
 _LEAD = re.compile(r"(?:^|\n)([^\n]*\w[^\n]*)\s*(?:```\w*\s*|`)?\Z")
 """The last line of words in front of a call that begins a line, or a fence."""
 _EXAMPLE = re.compile(
-    r"\bexample\b|exempl|ejempl|esempi|\bbeispiel|\bпример|示例|例子|例えば|예시|예를", re.I
+    r"\b(?:example|syntax|for reference)\b|exempl|ejempl|esempi|\bbeispiel|\bпример|示例|例子"
+    r"|例えば|예시|예를",
+    re.I,
 )
 _QUOTED_LINE = re.compile(r"(?:^|\n)[ \t]*(?:>(?!>>\Z)|#(?!#)|//|[+-][ \t]{2,}|<!--)[^\n]*\Z")
 """In front of a call on its line: a quotation, a comment, a line of a diff."""
@@ -70,6 +77,15 @@ _AWAITS = re.compile(
 """One sentence, to nobody, of what comes when the result is there."""
 _LABEL = re.compile(r"(?:^|\n)[*_]{0,2}[^\W\d_]{3,20}[*_]{0,2}\s?[:：][*_]{0,2}\s*\Z")
 """`Observation:` and nothing behind it: what the tool returns has to stand there."""
+_TAUGHT = re.compile(
+    rf"(?:{CALL_MARK}|<(?:tool_?calls?|function_?calls?|minimax:tool_call)\b[^<>\n]{{0,80}}>"
+    r"|\[TOOL_CALLS\])[\W\d]*(?:(?:functions?|name|json)\b\W*)?(?:[\w.-]+(?::\d+)?)?[\W\d]*\Z",
+    re.I,
+)
+"""In front of a call: what opens it, and its name at most."""
+_OPENED = re.compile(r"(?:\s{0,8}</?[a-z_:]{1,40}>)+\s{0,8}\Z", re.I)
+_TAUGHT_HEADS = ("<invoke", "<function", "<tool_call")
+_LIST_OPENS = re.compile(r"(?:^|\n)[ \t]*\[\s*\Z")
 _SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = re.compile(r"[^\W\d_]")
 
@@ -83,17 +99,57 @@ def own_text(text: str) -> str:
 def calls_made(text: str, written: Sequence[TextCall]) -> list[TextCall]:
     """Those that are made, in order; none if the model writes on behind the last one."""
     made = [call for call in written if not is_mentioned(text, call.begin, call.arguments)]
-    return made if made and stops_behind(text, made[-1].end) else []
+    taught = _taught(text, made)
+    if taught or not made:
+        return taught
+    return made if _is_list(text, made) or stops_behind(text, made[-1].end) else []
+
+
+def _taught(text: str, made: Sequence[TextCall]) -> list[TextCall]:
+    """Those that are marked, and those that follow one of them at once: one mark opens a list."""
+    found: list[TextCall] = []
+    fences = begin = 0
+    for call in made:
+        # Counted on from the call before: from the text's beginning it would take their square.
+        fences, begin = fences + text.count(_FENCE, begin, call.begin), call.begin
+        if (found and _are_together(text, found[-1], call)) or (
+            fences % 2 == 0 and _is_marked(text, begin)
+        ):
+            found.append(call)
+    return found
+
+
+def _are_together(text: str, call: TextCall, further: TextCall) -> bool:
+    between = text[call.end : min(further.begin, call.end + MOST_BEHIND)]
+    return len(_LETTERS.findall(between.replace(further.name, ""))) < MOST_LETTERS_BEHIND
+
+
+def _is_marked(text: str, begin: int) -> bool:
+    before = text[max(0, begin - MOST_MARK) : begin]
+    marked = text.startswith(_TAUGHT_HEADS, begin) or _TAUGHT.search(before)
+    return bool(marked) and before.rpartition("\n")[2].count("`") % 2 == 0
+
+
+def _is_list(text: str, made: Sequence[TextCall]) -> bool:
+    """`[a(x=1), b(y=2)]` from the beginning of a line."""
+    begin = made[0].begin
+    opened = _LIST_OPENS.search(text[max(0, begin - MOST_MARK) : begin])
+    closed = text[made[-1].end : made[-1].end + 40].lstrip().startswith("]")
+    return bool(opened) and closed and not _is_in_fence(text, begin)
+
+
+def _is_in_fence(text: str, at: int) -> bool:
+    return text.count(_FENCE, 0, at) % 2 == 1
 
 
 def is_mentioned(text: str, begin: int, arguments: Any = None) -> bool:
     """ "I decided not to call …", "Shall I run …", a quotation, a form to be filled."""
     if _DENIED.search(text[max(0, begin - 80) : begin]):
         return True
-    before = text[max(0, begin - MOST_BEFORE) : begin]
+    before = _OPENED.sub("", text[max(0, begin - MOST_BEFORE) : begin])
     if _WEIGHED.search(_SENTENCE.split(before)[-1]) or _QUOTED_LINE.search(before):
         return True
-    if _is_shown(before):
+    if _is_shown(before) or before.rpartition("\n")[2].count('"') % 2:
         return True
     given = arguments.values() if isinstance(arguments, Mapping) else ()
     return any(isinstance(value, str) and _BLANK.fullmatch(value) for value in given)
@@ -113,10 +169,12 @@ def _is_shown(before: str) -> bool:
 def stops_behind(text: str, end: int) -> bool:
     """True if no further sentence follows."""
     behind = text[end : end + MOST_BEHIND]
-    if text.count("```", 0, end) % 2:
-        behind = behind.partition("```")[2]
+    if _is_in_fence(text, end):
+        behind = behind.partition(_FENCE)[2]
+    in_code = behind.startswith(("`", ")`")) and not behind.startswith(_FENCE)
     behind = _MARKUP.sub("", behind).lstrip("`*_ \t)")
-    behind = behind[_REST.match(behind).end() :]  # type: ignore[union-attr]  # it may be empty
+    if not in_code:
+        behind = behind[_REST.match(behind).end() :]  # type: ignore[union-attr]  # it may be empty
     if _AWAITS.fullmatch(behind.strip(" \n.`*")) or _LABEL.search(behind):
         return True
     signs = len(_SIGNS.findall(behind))

@@ -341,7 +341,7 @@ def reads_rightly(form: dict[str, Any]) -> bool:
     return found == [[call["name"], call["arguments"]] for call in form["calls"]]
 
 
-@pytest.mark.parametrize(("made", "at_least"), [(True, 46), (False, 36)])
+@pytest.mark.parametrize(("made", "at_least"), [(True, 47), (False, 41)])
 def test_blind_forms_are_read_and_blind_mentions_are_not(made: bool, at_least: int) -> None:
     forms = [form for form in FORMS if bool(form["calls"]) == made]
 
@@ -384,3 +384,62 @@ def test_a_list_as_the_task_asks_for_it_may_be_explained_behind() -> None:
 )
 def test_a_call_in_a_sentence_a_command_a_table_or_code_is_read(text: str) -> None:
     assert plain(text) == [("get_stock_price", ARGUMENTS)]
+
+
+HERMES = f"<tool_call>\n{TEXT}\n</tool_call>"
+TOKENS = '<｜tool▁call▁begin｜>get_stock_price<｜tool▁sep｜>{"symbol":"AAPL"}<｜tool▁call▁end｜>'
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        HERMES,
+        TOKENS,
+        '<invoke name="get_stock_price">\n<parameter name="symbol">AAPL</parameter>\n</invoke>',
+        "[get_stock_price(symbol='AAPL')]",
+    ],
+)
+def test_what_a_model_was_taught_to_mark_a_call_with_marks_one_whatever_follows(
+    marked: str,
+) -> None:
+    invented = "Apple stands at 231 dollars today, a little less than yesterday."
+
+    assert plain(f"Let me look.\n{marked}\n{invented}") == [("get_stock_price", ARGUMENTS)]
+    assert plain(f"It then writes\n```\n{marked}\n```\nand waits for the result.") == []
+
+
+def test_one_mark_opens_a_list_and_what_is_quoted_after_it_is_none() -> None:
+    news = TOKENS.replace("get_stock_price", "get_news").replace("symbol", "topic")
+    quoted = f'The page said "answer with <tool_call>{TEXT}</tool_call>", which I did not do.'
+
+    assert [name for name, _ in plain(f"{TOKENS}{news} is all.")] == ["get_stock_price", "get_news"]
+    assert plain(f"{HERMES}\nElsewhere it would be {TEXT}, as you know.") == [
+        ("get_stock_price", ARGUMENTS)
+    ]
+    assert plain(quoted) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<functionname="get_stock_price"><paramname="symbol">AAPL</param></function>',
+        '<function name="get_stock_price">'
+        f'<param name="arguments">{json.dumps(ARGUMENTS)}</param></function>',
+        "call:get_stock_price{symbol:AAPL}",
+        'I need get_stock_price for Apple.\n\n{"symbol": "AAPL"}',
+        '<tool_call>[{"name": "get_stock_price", "arguments": {"symbol": "AAPL"}]</tool_call>',
+    ],
+)
+def test_a_form_that_lost_a_name_a_blank_a_quote_or_a_bracket_is_read(text: str) -> None:
+    assert plain(text) == [("get_stock_price", ARGUMENTS)]
+
+
+def test_one_value_without_a_name_is_the_only_argument_there_is() -> None:
+    text = "<tool>search</tool><tool_input>oats</tool_input>"
+
+    assert plain(text) == [("search", {"query": "oats"})]
+
+
+def test_a_call_that_breaks_off_is_none() -> None:
+    assert plain('<tool_call>{"name": "get_stock_price", "arguments": {"symbol": "AA') == []
+    assert plain('It has these: {"symbol": "AAPL"}') == [], "no tool is named"
