@@ -50,9 +50,9 @@ _QUOTED = re.compile(r"(<[|｜]\"[|｜]>|<escape>)(.*?)\1", re.S)
 _ARGS = re.compile(r"\[ARGS\](?=\s{0,8}\{)")
 _HEAD = re.compile(
     r"<(?:invoke|function|tool|tool_call)\s*name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"'][^<>]{0,80}>"
-    r"|<function=[\"']?(?P<function>[^\"'<>]{1,256})[\"']?>"
+    r"|<?\bfunction=[\"']?(?P<function>[^\"'<>]{1,256})[\"']?>"
     r"|(?<![\w.-])(?P<keyed>[^\W\d][\w.-]{0,127}+)\s{0,8}(?:<tool_sep>\s{0,8})?(?=<arg_key>|</tool_call>)"
-    r"|<(?P<of>tool|(?:tool_)?name)>\s{0,8}(?P<named>[^\W\d][\w.-]{0,127})\s{0,8}</(?P=of)>"
+    r"|<(?P<of>tool|function|(?:tool_)?name)>\s{0,8}(?P<named>[^\W\d][\w.-]{0,127})\s{0,8}</(?P=of)>"
     r"|<(?P<tag>[^\W\d][\w.-]{0,127})>"
 )
 """A call's name: an attribute, bare before its arguments, a tag's text, or the tag itself."""
@@ -63,10 +63,12 @@ _ENTITY = re.compile(r"&#?\w{1,8};")
 _END = re.compile(r"</(?:invoke|function|tool|tool_call|function_call|parameters|arguments)>")
 _WRAPPED = re.compile(r"\s{0,8}<(?:arguments|parameters|input)>(?=\s{0,8}\{)")
 _INPUT = re.compile(r"<tool_input>([^<]*+)(?:</tool_input>)?")
+_PARAMETER = "(?:[a-z]{1,16}:)?(?:parameter_name|parameter|param|argument|arg)"
 _ARGUMENT = re.compile(
-    r"<(?:parameter|param|arg)(?:\s*name=|=)[\"']?(?P<key>[^\"'<>]{1,128})[\"']?[^<>]{0,80}>"
-    r"(?P<value>[^<]*+(?:<(?!/?(?:parameter|param|arg)\b)[^<]*+)*+)"
-    r"(?:</(?:parameter|param|arg)>|(?=<(?:parameter|param|arg)\b))"
+    rf"<{_PARAMETER}(?:\s*name=|=)[\"']?(?P<key>[^\"'<>]{{1,128}})[\"']?[^<>]{{0,80}}>"
+    rf"(?P<value>[^<]*+(?:<(?!/?{_PARAMETER}\b)[^<]*+)*+)"
+    rf"(?:</{_PARAMETER}>|(?=<{_PARAMETER}\b))"
+    rf"|<{_PARAMETER}>(?P<loose>[^<>]{{1,128}})</{_PARAMETER}>\s{{0,8}}(?P<put>[^<]+)"
     r"|<arg_key>(?P<arg>[^<>]{1,128})</arg_key>\s{0,8}"
     r"<arg_value>(?P<given>[^<]*+(?:<(?!/?arg_)[^<]*+)*+)</arg_value>"
     r"|<(?P<tag>(?!tool_name|parameter|arg_)[A-Za-z_]\w{0,127})>(?P<inner>[^<]*+)</(?P=tag)>"
@@ -174,8 +176,8 @@ def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     found = {}
     for part in _ARGUMENT.finditer(body):
-        key = part["key"] or part["arg"] or part["tag"]
-        value = part["value"] or part["given"] or part["inner"] or ""
+        key = part["key"] or part["arg"] or part["loose"] or part["tag"]
+        value = part["value"] or part["given"] or part["put"] or part["inner"] or ""
         found[key.strip()] = typed(_plain_text(value.strip()), schemas.get(key.strip()))
     only = next(iter(found)) if len(found) == 1 else ""
     whole = only in ("arguments", "parameters") and only not in schemas

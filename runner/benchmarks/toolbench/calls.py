@@ -18,7 +18,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
+
+import yaml
 
 from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
 from runner.benchmarks.toolbench.call_markup import (
@@ -66,8 +69,10 @@ _ARGUMENT_KEYS = (
     "tool_input",
     "action_input",
 )
-_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse")
+_WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse", "tool_call")
 """Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
+_BESIDE = frozenset({*_NAME_KEYS, "id", "call_id", "type", "index"})
+"""Of a call, and none of its arguments."""
 _COMMANDS = ("command", "tool")
 """AutoGPT's; other objects have such keys too, and no arguments in them."""
 _LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
@@ -87,6 +92,7 @@ _REDRAFTED = re.compile(
 MOST_BETWEEN = 2_000
 """Characters between two lists that belong together."""
 _MISCOUNTED = re.compile(rf"[\[{{].{{0,{MOST_PYTHON}}}[\]}}](?=\s{{0,40}}(?:</|```|\Z))", re.S)
+_YAML = re.compile(rf"```ya?ml[^\S\n]{{0,8}}\n(.{{1,{MOST_PYTHON}}}?)\n[^\S\n]{{0,8}}```", re.S)
 MOST_LEAD = 240
 """Characters in front of arguments in which their tool is named."""
 _WORD = re.compile(r"[\w.-]*\w")
@@ -192,7 +198,7 @@ def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
     single: list[TextCall] = []
     listed: list[ExtractedCall] = []
     list_end = 0
-    for begin, end, value in _json_values(text, reader.remark):
+    for begin, end, value in [*_json_values(text, reader.remark), *_yaml_values(text)]:
         calls = reader.calls(value, quiet=True)
         if calls and _is_list_of_calls(value):
             if is_mentioned(text, begin):
@@ -257,6 +263,15 @@ def _json_values(text: str, remark: Remark) -> Iterator[tuple[int, int, Any]]:
         with suppress(UnreadableError):
             value = parse_lenient_json(closed_anew(miscounted[0]), remark)
             yield miscounted.start(), miscounted.end(), value
+
+
+def _yaml_values(text: str) -> Iterator[tuple[int, int, Any]]:
+    """(begin, end, value) of each fence that says that it holds YAML."""
+    for fence in islice(_YAML.finditer(text), MOST_WHOLE):
+        # An alias may stand for as much as it likes.
+        if "*" not in fence[1]:
+            with suppress(yaml.YAMLError, ValueError, RecursionError):
+                yield fence.start(1), fence.end(1), yaml.safe_load(fence[1])
 
 
 def _json_or_python(text: str, remark: Remark) -> Any:
@@ -333,7 +348,7 @@ class _CallFinder:
     def _collect_object(
         self, value: Mapping[str, Any], found: list[ExtractedCall], *, depth: int, quiet: bool
     ) -> None:
-        if _is_aside(value):
+        if self._is_aside(value):
             return
         if value.get("method") == "tools/call" and isinstance(value.get("params"), dict):
             value = value["params"]
@@ -350,21 +365,42 @@ class _CallFinder:
 
     def _calls_of_object(self, value: Mapping[str, Any], *, quiet: bool) -> list[ExtractedCall]:
         call_itself = _unwrapped(value)
-        name = _name_of(call_itself)
+        name = _name_of(call_itself) or self._name_beside(call_itself)
         if name is None:
             return self._keyed_calls(value)
         if _is_definition(call_itself) or self._is_answer(name.lower()):
             return []
         # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
-        if quiet and not self._may_be_call(name, call_itself):
+        if (quiet or self.tools) and not self._may_be_call(name, call_itself):
             return []
         return [ExtractedCall(name, self._arguments_in(name, call_itself))]
+
+    def _is_aside(self, value: Mapping[str, Any]) -> bool:
+        """A tool's result, repeated, or a thought: it may name a tool, and calls none."""
+        if value.get("role") in ("tool", "function") or value.get("type") in _ASIDE_TYPES:
+            return True
+        name = value.get("name")
+        if not isinstance(name, str) or _has_arguments(value):
+            return False
+        return bool(_RESULT_KEYS & value.keys() - schemas_of(name, self.tools).keys())
 
     def _is_answer(self, name: str) -> bool:
         return name in _ANSWERS and name not in self.tools
 
+    def _name_beside(self, value: Mapping[str, Any]) -> str | None:
+        """`{"request": "search", "query": "x"}`: a tool, and under other keys its arguments."""
+        for key, name in value.items():
+            if isinstance(name, str) and name in self.tools:
+                rest = value.keys() - {key}
+                return name if rest and rest <= schemas_of(name, self.tools).keys() else None
+        return None
+
     def _may_be_call(self, name: str, value: Mapping[str, Any]) -> bool:
-        return _has_arguments(value) or is_offered(name, self.tools)
+        if _has_arguments(value):
+            return True
+        beside = value.keys() - _BESIDE
+        known = schemas_of(name, self.tools).keys()
+        return is_offered(name, self.tools) and not (beside and known and beside.isdisjoint(known))
 
     def _keyed_calls(self, value: Mapping[str, Any]) -> list[ExtractedCall]:
         """`{"get_price": {"symbol": "X"}}`: the keys are tools of the task."""
@@ -379,7 +415,8 @@ class _CallFinder:
                 if len(only) == 1 and _is_plain(value[key]):
                     return {only[0]: value[key]}
                 return self._as_object(value[key])
-        return {}
+        # Beside the name, as some models flatten it.
+        return {key: value[key] for key in schemas_of(name, self.tools) if key in value}
 
     def of_written(self, written: TextCall) -> ExtractedCall:
         return ExtractedCall(written.name, self.arguments(written.arguments))
@@ -404,12 +441,10 @@ class _CallFinder:
         """OpenAI's form: the arguments are JSON in a text."""
         if not text.strip():
             return {}
-        try:
-            value = parse_lenient_json(text, self.remark)
-        except UnreadableError:
-            value = None
-        if isinstance(value, dict):
-            return value
+        with suppress(UnreadableError):
+            value = _json_or_python(text, self.remark)
+            if isinstance(value, dict):
+                return value
         self.remark("a call's arguments are a text that is no JSON object: taken as none")
         return {}
 
@@ -417,15 +452,6 @@ class _CallFinder:
 def _is_plain(given: Any) -> bool:
     """A text in the place of an object: of a tool with one argument it can only be that."""
     return isinstance(given, str) and bool(given.strip()) and given.lstrip()[:1] not in "{["
-
-
-def _is_aside(value: Mapping[str, Any]) -> bool:
-    """A tool's result, repeated, or what the model thought: it may name a tool, and calls none."""
-    if value.get("role") in ("tool", "function") or value.get("type") in _ASIDE_TYPES:
-        return True
-    if not isinstance(value.get("name"), str) or _RESULT_KEYS.isdisjoint(value):
-        return False
-    return not _has_arguments(value)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:

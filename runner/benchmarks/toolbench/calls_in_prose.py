@@ -16,7 +16,13 @@ from itertools import accumulate, islice
 from typing import Any
 
 from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
-from runner.benchmarks.toolbench.call_markup import TextCall, is_offered, schemas_of, typed
+from runner.benchmarks.toolbench.call_markup import (
+    TextCall,
+    is_offered,
+    python_value,
+    schemas_of,
+    typed,
+)
 from runner.benchmarks.toolbench.lenient_json import Remark, UnreadableError, parse_lenient_json
 
 LONGEST_ARGUMENTS = 20_000
@@ -29,7 +35,8 @@ _CALLED = re.compile(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,127}+)"
     r"(?P<gap>\s?(?=\()"
     r"|[`*]{0,2}\s\|\s`?(?=\{)"  # of a table
-    r"|(?::\d{1,4})?\s{0,4}(?:json\s{1,4}|```\w{0,10}\s{1,4})?(?=\{))"
+    r"|(?::\d{1,4})?:?\s{0,4}(?:(?:commentary|analysis)\s{1,4})?"
+    r"(?:(?:json|code)\s{1,4}|```\w{0,10}\s{1,4})?(?=\{))"
 )
 _NOT_PYTHON = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')|\b(?P<key>"""
@@ -242,7 +249,10 @@ def _call(
     elif written["gap"]:
         return  # "search (again)": prose has a space there
     else:
-        arguments = _keywords(inside, seen.remark, tuple(schemas_of(written["name"], tools)))
+        schemas = schemas_of(written["name"], tools)
+        arguments = _keywords(inside, seen.remark, tuple(schemas))
+        if arguments is None and not _in_code(seen.text, written.start()):
+            arguments = _bare_values(inside, schemas)
     if arguments is not None:
         yield TextCall(written["name"], arguments, written.start(), end)
 
@@ -255,13 +265,20 @@ def _object(text: str) -> Any:
         except UnreadableError:
             continue
         return value if isinstance(value, dict) else None
-    return None
+    value = python_value(text)
+    return value if isinstance(value, dict) else None
+
+
+def _in_code(text: str, at: int) -> bool:
+    """There a word without quotes is a variable."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return text.count("```", 0, at) % 2 == 1 or line.count("`") % 2 == 1
 
 
 def _bare_values(inside: str, schemas: Mapping[str, Any]) -> dict[str, Any] | None:
     """`query:cats, days:3`: a text up to where the next argument's name stands."""
     keys = "|".join(map(re.escape, schemas))
-    parts = re.split(rf"(?:^|,)\s{{0,40}}({keys})\s{{0,4}}:", inside) if keys else [inside]
+    parts = re.split(rf"(?:^|,)\s{{0,40}}({keys})\s{{0,4}}[:=]", inside) if keys else [inside]
     if len(parts) == 1 or parts[0].strip():
         return None
     pairs = zip(parts[1::2], parts[2::2], strict=True)

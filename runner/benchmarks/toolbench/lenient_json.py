@@ -131,7 +131,11 @@ def decoder(remark: Remark = _nobody) -> json.JSONDecoder:
         return found
 
     return json.JSONDecoder(
-        parse_constant=constant, parse_int=integer, parse_float=real, object_pairs_hook=made
+        strict=False,  # a line break in a text
+        parse_constant=constant,
+        parse_int=integer,
+        parse_float=real,
+        object_pairs_hook=made,
     )
 
 

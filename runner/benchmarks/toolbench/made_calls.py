@@ -19,6 +19,8 @@ from runner.benchmarks.toolbench.call_markup import CALL_MARK, TextCall
 
 MOST_LETTERS_BEHIND = 12
 """Of what may follow a call: "That's it." tells nothing."""
+MOST_LETTERS_IN_CODE = 4
+"""Of the same sentence, behind a call in code marks: "Send `x(a=1)` to the API" makes none."""
 LETTERS_A_SIGN = 3
 """A sign of a script that writes a word with one or two counts as so many letters."""
 MOST_BEFORE = 240
@@ -78,13 +80,14 @@ _AWAITS = re.compile(
 _LABEL = re.compile(r"(?:^|\n)[*_]{0,2}[^\W\d_]{3,20}[*_]{0,2}\s?[:：][*_]{0,2}\s*\Z")
 """`Observation:` and nothing behind it: what the tool returns has to stand there."""
 _TAUGHT = re.compile(
-    rf"(?:{CALL_MARK}|<(?:tool_?calls?|function_?calls?|minimax:tool_call)\b[^<>\n]{{0,80}}>"
-    r"|\[TOOL_CALLS\])[\W\d]*(?:(?:functions?|name|json)\b\W*)?(?:[\w.-]+(?::\d+)?)?[\W\d]*\Z",
+    rf"(?:{CALL_MARK}|[\[<]{{1,3}}[\w:]{{0,20}}(?:tool|function)[_ ]?(?:call|use|request)?s?"
+    r"[^\[\]<>\n]{0,80}[\]>]{1,3})"
+    r"[\W\d]*(?:(?:functions?|name|json)\b\W*)?(?:[\w.-]+(?::\d+)?)?[\W\d]*\Z",
     re.I,
 )
 """In front of a call: what opens it, and its name at most."""
-_OPENED = re.compile(r"(?:\s{0,8}</?[a-z_:]{1,40}>)+\s{0,8}\Z", re.I)
 _TAUGHT_HEADS = ("<invoke", "<function", "<tool_call")
+_OPENED = re.compile(r"(?:\s{0,8}</?[a-z_:]{1,40}>)+\s{0,8}\Z", re.I)
 _LIST_OPENS = re.compile(r"(?:^|\n)[ \t]*\[\s*\Z")
 _SIGNS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -179,4 +182,4 @@ def stops_behind(text: str, end: int) -> bool:
         return True
     signs = len(_SIGNS.findall(behind))
     letters = len(_LETTERS.findall(behind)) + (LETTERS_A_SIGN - 1) * signs
-    return letters < MOST_LETTERS_BEHIND
+    return letters < (MOST_LETTERS_IN_CODE if in_code else MOST_LETTERS_BEHIND)

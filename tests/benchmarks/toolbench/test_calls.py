@@ -428,6 +428,14 @@ def test_one_mark_opens_a_list_and_what_is_quoted_after_it_is_none() -> None:
         "call:get_stock_price{symbol:AAPL}",
         'I need get_stock_price for Apple.\n\n{"symbol": "AAPL"}',
         '<tool_call>[{"name": "get_stock_price", "arguments": {"symbol": "AAPL"}]</tool_call>',
+        '{"name": "get_stock_price", "symbol": "AAPL"}',
+        '{"request": "get_stock_price", "symbol": "AAPL"}',
+        "Action: get_stock_price\nAction Input: {'symbol': 'AAPL'}",
+        "[get_stock_price(symbol=AAPL)]",
+        "<tool_call>\n<function>get_stock_price</function>\n"
+        "<parameter>symbol</parameter>\nAAPL\n</function>\n</tool_call>",
+        'to=functions.get_stock_price<|channel|>commentary<|message|>{"symbol": "AAPL"}<|call|>',
+        "```yaml\ntool_call:\n  name: get_stock_price\n  args:\n    symbol: |-\n      AAPL\n```",
     ],
 )
 def test_a_form_that_lost_a_name_a_blank_a_quote_or_a_bracket_is_read(text: str) -> None:
@@ -443,3 +451,17 @@ def test_one_value_without_a_name_is_the_only_argument_there_is() -> None:
 def test_a_call_that_breaks_off_is_none() -> None:
     assert plain('<tool_call>{"name": "get_stock_price", "arguments": {"symbol": "AA') == []
     assert plain('It has these: {"symbol": "AAPL"}') == [], "no tool is named"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "Cube", "vertices": 8}',
+        'Config: {"name": "get_stock_price", "version": "1.0"}',
+        '{"best": "get_stock_price", "why": "it has prices"}',
+        'Send `{"name": "search", "parameters": {"query": "x"}}` to the API.',
+        "```python\nfor it in mine:\n    get_stock_price(symbol=it)\n```",
+    ],
+)
+def test_data_with_a_name_and_code_with_a_variable_are_no_calls(text: str) -> None:
+    assert plain(text) == []
