@@ -92,7 +92,7 @@ _REDRAFTED = re.compile(
 MOST_BETWEEN = 2_000
 """Characters between two lists that belong together."""
 _MISCOUNTED = re.compile(rf"[\[{{].{{0,{MOST_PYTHON}}}[\]}}](?=\s{{0,40}}(?:</|```|\Z))", re.S)
-_YAML = re.compile(rf"```ya?ml[^\S\n]{{0,8}}\n(.{{1,{MOST_PYTHON}}}?)\n[^\S\n]{{0,8}}```", re.S)
+_YAML = re.compile(r"```ya?ml[^\S\n]{0,8}\n")
 MOST_LEAD = 240
 """Characters in front of arguments in which their tool is named."""
 _WORD = re.compile(r"[\w.-]*\w")
@@ -267,11 +267,13 @@ def _json_values(text: str, remark: Remark) -> Iterator[tuple[int, int, Any]]:
 
 def _yaml_values(text: str) -> Iterator[tuple[int, int, Any]]:
     """(begin, end, value) of each fence that says that it holds YAML."""
-    for fence in islice(_YAML.finditer(text), MOST_WHOLE):
+    for opened in islice(_YAML.finditer(text), MOST_WHOLE):
+        begin = opened.end()
+        end = text.find("```", begin, begin + MOST_PYTHON)
         # An alias may stand for as much as it likes.
-        if "*" not in fence[1]:
+        if end > 0 and "*" not in text[begin:end]:
             with suppress(yaml.YAMLError, ValueError, RecursionError):
-                yield fence.start(1), fence.end(1), yaml.safe_load(fence[1])
+                yield begin, end, yaml.safe_load(text[begin:end])
 
 
 def _json_or_python(text: str, remark: Remark) -> Any:

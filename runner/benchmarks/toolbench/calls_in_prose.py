@@ -102,6 +102,16 @@ class _ProseScan:
     text: str
     remark: Remark
     unclosed: int = 0
+    fences: int = 0
+    """Marks of a fence up to `counted`: each look goes on from the one before."""
+    counted: int = 0
+
+    def is_code(self, at: int) -> bool:
+        """There a word without quotes is a variable. `at`: no less than before."""
+        self.fences += self.text.count("```", self.counted, at)
+        self.counted = at
+        line = self.text[max(0, at - MOST_TOLD) : at].rpartition("\n")[2]
+        return self.fences % 2 == 1 or line.count("`") % 2 == 1
 
     def inside(self, at: int) -> str | None:
         """What stands between the bracket at `at` and the one that closes it."""
@@ -251,7 +261,7 @@ def _call(
     else:
         schemas = schemas_of(written["name"], tools)
         arguments = _keywords(inside, seen.remark, tuple(schemas))
-        if arguments is None and not _in_code(seen.text, written.start()):
+        if arguments is None and not seen.is_code(written.start()):
             arguments = _bare_values(inside, schemas)
     if arguments is not None:
         yield TextCall(written["name"], arguments, written.start(), end)
@@ -267,12 +277,6 @@ def _object(text: str) -> Any:
         return value if isinstance(value, dict) else None
     value = python_value(text)
     return value if isinstance(value, dict) else None
-
-
-def _in_code(text: str, at: int) -> bool:
-    """There a word without quotes is a variable."""
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    return text.count("```", 0, at) % 2 == 1 or line.count("`") % 2 == 1
 
 
 def _bare_values(inside: str, schemas: Mapping[str, Any]) -> dict[str, Any] | None:
