@@ -34,15 +34,15 @@ RIGHT = [
 ]
 
 
-def judged(text: str, key: ExactKey = KEY) -> Verdict:
+def judged(text: str, key: ExactKey = KEY, tree: Tree = SHOP) -> Verdict:
     step = RubricStep(name="trace", key=key)
     rubric = Rubric(audience="a developer", steps=(step,))
     given = AnswerStep(name="trace", prompt="", text=text, completed=bool(text))
-    return Exact().judge(rubric, [given], ((),), CommitLines(lambda: SHOP))
+    return Exact().judge(rubric, [given], ((),), CommitLines(lambda: tree))
 
 
-def quality(*lines: str, key: ExactKey = KEY) -> float:
-    return judged("\n".join(f"- `{line}`" for line in lines), key).quality
+def quality(*lines: str, key: ExactKey = KEY, tree: Tree = SHOP) -> float:
+    return judged("\n".join(f"- `{line}`" for line in lines), key, tree).quality
 
 
 def of(verdict: Verdict) -> StepVerdict:
@@ -185,12 +185,35 @@ def test_half_of_the_answer_beats_every_place_at_once(cheat: str) -> None:
     assert judged(f"{CHEATS[cheat]}\n\nFOUND: 4").quality < 0.1
 
 
+def test_the_line_that_says_none_is_no_free_addition_to_what_a_search_found() -> None:
+    listed = "\n".join(RIGHT)
+
+    assert judged(f"{listed}\n\nFOUND: 4").quality == 1
+    assert judged(f"{listed}\n\nFOUND: 0").quality == 0
+
+
+def test_a_name_that_may_be_any_of_several_files_finds_nothing() -> None:
+    twice = Tree(FILES | {f"bazaar/{path}": BODY for path in FILES})
+    bare = [line.removeprefix("shop/") for line in RIGHT]
+
+    assert quality(*bare) == 1
+    assert quality(*RIGHT, tree=twice) == 1
+    assert quality(*bare, tree=twice) == 0
+
+
 # --- ranges -------------------------------------------------------------------------------------
 
 
 def test_a_range_that_is_no_wider_than_its_place_and_the_tolerance_costs_nothing() -> None:
     assert quality(*RIGHT[:3], "shop/desk.py:300-330") == 1
     assert quality(*RIGHT[1:], "shop/cart.py:35-45") == 1
+
+
+def test_a_range_reaches_what_it_holds_and_no_more_lines_than_a_line_does() -> None:
+    assert quality(*RIGHT[1:], "shop/cart.py:44-46") == 1
+    assert quality(*RIGHT[1:], "shop/cart.py:45-55") == pytest.approx(3 / 4)
+    moved = [f"{it.path}:{it.line + 5}-{it.line + 15}" for it in KEY.places if not it.end]
+    assert quality(*moved) == 0, "ten lines off, written as ranges"
 
 
 def test_a_wider_range_pays_for_its_lines() -> None:
@@ -247,6 +270,15 @@ def test_the_key_of_another_question_is_worth_nothing() -> None:
         "I looked through `shop/cart.py`.\n- FOUND: 0",
         "Only comments name it.\n\nFOUND: 0 (none)",
         "没有调用它的地方。\n\nFOUND： 0",
+        "FOUND: 0 callers",
+        "FOUND: 0 (none found)",
+        "FOUND: 0 — nobody calls it",
+        "Nobody calls it. FOUND: 0",
+        "1. FOUND: 0",
+        "Answer: FOUND: 0",
+        "<p>FOUND: 0</p>",
+        "FOUND: none",
+        "FOUND: 3\n\nNo, these are all comments.\n\nFOUND: 0",
     ],
 )
 def test_none_is_right_in_any_words_and_owes_no_citation(text: str) -> None:
@@ -269,6 +301,7 @@ def test_none_is_right_in_any_words_and_owes_no_citation(text: str) -> None:
         "No.",
         "I would answer FOUND: 0 if I had looked",
         "FOUND: 0, or maybe 3",
+        "FOUND: 0\n\nFOUND: 2 (one in 7 files)",
         "The prompt says: End with one line, FOUND: and how many there are.",
     ],
 )

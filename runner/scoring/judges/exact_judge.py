@@ -6,21 +6,25 @@ line (docs/exact.md). Quality is F1, the harmonic mean of
 - recall: places of the key that are found. One citation finds one place, and a place is found once;
 - precision: places found / (places found + what is cited beside them).
 
-A citation finds a place that it overlaps or misses by at most 5 lines. What the key calls wrong and
-lies nearer takes it away; what is nearer to something optional, such as the head of the function
-that calls, finds the nearest place if nothing else does, and costs nothing. Lines cost: a range
-that is longer than what it finds is charged as the citations it would take to cover it one by one,
-so that a file tiled with ranges is worth what a file sprayed with lines is.
+A cited line finds a place that it misses by at most 5 lines, and a range one that it holds: one of
+few lines may be off by as much as makes eleven in all. What the key calls wrong and lies nearer
+takes it away; what is nearer to something optional, such as the head of the function that calls,
+finds the nearest place if nothing else does, and costs nothing. Lines cost: a range that is longer
+than what it finds is charged as the citations it would take to cover it one by one, so that a file
+tiled with ranges is worth what a file sprayed with lines is. A path that may be several files of
+the commit finds nothing.
 
 A key without places is right or wrong: the answer's last `FOUND:` line says 0, and it cites nothing
 but what is optional. Words around that line are free, in any language; an answer without it, such
-as a refusal, does not say that there is none, and nobody guesses.
+as a refusal, does not say that there is none, and nobody guesses. Where there are places, an answer
+with that line has found none, whatever it cites.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -52,10 +56,12 @@ FOUND, BESIDE, NONE = "places found", "cited beside them", "says that there is n
 """Criteria of a verdict, each of one: recall, precision, and whether it rightly says none."""
 _MARKS = r"[^\w\n]{0,20}"
 _SAYS = re.compile(
-    # **FOUND:** 0, FOUND: 0 (none), FOUND： 0
-    rf"^{_MARKS}found{_MARKS}[:：]{_MARKS}(\d{{1,6}}){_MARKS}(?:places?|none)?{_MARKS}$",
+    # **FOUND:** 0, FOUND: 0 (no callers), Nobody calls it. FOUND： 0; not "I'd say FOUND: 0 if …"
+    rf"(?:^|[.:!?>]\s{{0,4}}){_MARKS}(?:\d\W{{1,4}})?found{_MARKS}[:：]{_MARKS}"
+    r"(?P<count>\d{1,6}|none)\b(?P<rest>[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_HEDGE = re.compile(r"\d|\b(?:if|maybe|perhaps|or|unless)\b", re.IGNORECASE)
 
 CitationsOf = Sequence[Sequence[Citation]]
 """Of each step, as verified at the commit."""
@@ -129,9 +135,18 @@ class CitedSpan:
     path: str
     start: int
     end: int
+    is_known: bool
+    """Its path is of one file: `__init__.py` may be any of a hundred, and is no place."""
+
+    @property
+    def lines(self) -> int:
+        return self.end - self.start + 1
 
     def reaches(self, place: MustCite) -> bool:
-        return points_at(self.path, self.start, self.end, place)
+        """A line may be 5 off. A range reaches what it holds, and as many lines as a line does."""
+        slack = max(0, TOLERANCE - self.lines // 2)
+        near = self.distance(place) <= slack
+        return near and self.is_known and points_at(self.path, self.start, self.end, place)
 
     def distance(self, place: MustCite) -> int:
         """Lines between the two; 0 if they overlap."""
@@ -140,7 +155,7 @@ class CitedSpan:
     def cost(self, place: MustCite | None) -> float:
         """In citations: how many of them would point at as many lines as this one does."""
         own = 1 if place is None else (place.end or place.line) - place.line + 1
-        return max(1.0, (self.end - self.start + 1) / (own + 2 * TOLERANCE))
+        return max(1.0, self.lines / (own + 2 * TOLERANCE))
 
 
 def distinct(citations: Iterable[Citation]) -> tuple[CitedSpan, ...]:
@@ -150,7 +165,10 @@ def distinct(citations: Iterable[Citation]) -> tuple[CitedSpan, ...]:
         if one.start is None:
             continue
         first, last = sorted((one.start, one.end or one.start))
-        span = CitedSpan(written=one.written, path=one.path, start=first, end=last)
+        is_known = one.resolution != "ambiguous"
+        span = CitedSpan(
+            written=one.written, path=one.path, start=first, end=last, is_known=is_known
+        )
         spans.setdefault((one.path, first, last), span)
     return tuple(spans.values())
 
@@ -167,7 +185,8 @@ class Marked:
 
     @property
     def recall(self) -> float:
-        return len(self.found) / len(self.key.places)
+        """0 beside the line that says none: as a free addition it would win where it is right."""
+        return 0.0 if self.says_none else len(self.found) / len(self.key.places)
 
     @property
     def precision(self) -> float:
@@ -188,8 +207,10 @@ class Marked:
 
     @property
     def says_none(self) -> bool:
-        said = _SAYS.findall(self.text)
-        return bool(said) and int(said[-1]) == 0
+        said = deque(_SAYS.finditer(self.text), maxlen=1)
+        if not said or said[0]["count"].lower() .strip("0") not in ("", "none"):
+            return False
+        return not _HEDGE.search(said[0]["rest"])
 
     # --- which citation is of what ---
 
@@ -261,11 +282,9 @@ class Marked:
         if not self.key.places:
             yield NONE, CriterionVerdict(score=self.quality, reason=self._why_none())
             return
-        places = len(self.key.places)
-        yield (
-            FOUND,
-            CriterionVerdict(score=self.recall, reason=f"{len(self.found)} of {places} places"),
-        )
+        reason = f"{len(self.found)} of {len(self.key.places)} places"
+        reason += ", and `FOUND: 0` says that there is none" if self.says_none else ""
+        yield FOUND, CriterionVerdict(score=self.recall, reason=reason)
         yield (
             BESIDE,
             CriterionVerdict(score=self.precision, reason=f"{self.beside:.1f} beside them"),
