@@ -15,7 +15,14 @@ from typing import NamedTuple
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.line_evidence import CLEAR, ENOUGH, FAR, Around, is_one_sentence, points_of
 from runner.grounding.mentions import Cite
-from runner.grounding.patterns import DEFAULT_AFTER, DEFAULT_BEFORE, LEAD, QUALIFIED, LineRange
+from runner.grounding.patterns import (
+    DEFAULT_AFTER,
+    DEFAULT_BEFORE,
+    LEAD,
+    QUALIFIED,
+    RESPECTIVELY,
+    LineRange,
+)
 from runner.grounding.text_tokens import Piece, Token
 
 _SOON = 250
@@ -28,7 +35,7 @@ _BRACKET = re.compile(r"`[^`\n]{1,200}`|[()\[\]]")
 
 # --- points of a file ---------------------------------------------------------------------------
 
-_IN_BRACKET, _GOES_ON, _SAID, _SOON_AFTER = 6.0, 5.5, 5.0, 4.5
+_IN_BRACKET, _GOES_ON, _SAID, _SOON_AFTER = 6.0, 5.5, 5.2, 4.5
 """Named in the same bracket; `:42` behind `a.py:3`; the sentence leads into it; just before."""
 _DEFAULT, _SUBJECT, _MEMBER = 4.4, 4.2, 3.9
 """The text says whose lines are; the heading, item or object above; `Shop.open` of Shop.java."""
@@ -217,6 +224,10 @@ class Binder:
     # lines
 
     def _take_lines(self, token: Token, place: int) -> None:
+        if RESPECTIVELY.match(self.text, token.close) and (paths := self._paths_of_each(token)):
+            for path, lines in zip(paths, token.lines, strict=True):
+                self._cite(cite_of(token, path)._replace(lines=[lines], tied="sentence"))
+            return
         owner = self._owner(token, place)
         if owner is None:
             return
@@ -238,6 +249,13 @@ class Binder:
         self._cite(cite)
         if not guess:
             self.known.note(owner.path, token.lines)
+
+    def _paths_of_each(self, token: Token) -> list[str]:
+        """The last paths of the sentence, if there are as many as lines."""
+        recent = self.claims[-len(token.lines) :]
+        is_one = all(is_one_sentence(self.text, claim.end, token.begin) for claim in recent)
+        fits = len(recent) == len(token.lines) > 1 and is_one and all(it.bare for it in recent)
+        return [claim.path for claim in recent] if fits else []
 
     @property
     def _path_end(self) -> int:

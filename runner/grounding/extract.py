@@ -20,7 +20,7 @@ from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
 from runner.grounding.naming import declared_name
 from runner.grounding.patterns import ALIAS_DEFINED
-from runner.grounding.text_tokens import Piece, read_piece
+from runner.grounding.text_tokens import Piece, read_item, read_piece
 from runner.grounding.tongues import may_be_unspaced, spaced, with_english_lines
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
 from runner.support.collecting import uncollected
@@ -40,6 +40,7 @@ _CURSOR_FENCE = re.compile(r"(?P<start>\d{1,7}):(?P<end>\d{1,7}):(?P<path>\S.*)\
 _COMMENT = re.compile(
     r"[ \t]*(?://|#|--|/\*|<!--|;)+[ \t]*[`(\[]?[\w./\\@-]+(?::|#L)\d[^ ]*[ \t*/>-]*\Z"
 )
+_LINE_ALONE = re.compile(r"\W{0,6}[Ll]ines?\W{1,6}\d{1,6}(?:[-–]\d{1,6})?\W{0,4}")
 _LONGEST_TITLE = 400
 _MOST_SHORT_NAMES = 5_000
 
@@ -209,7 +210,8 @@ def _parts_of_block(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
         yield _DocPart("paragraph", Fragment(read_piece(said, index)), block.level)
         yield from _parts_of_units(units, index)
     else:
-        yield _DocPart(block.kind, Fragment(read_piece(block.text, index)), block.level)
+        read = read_item if block.kind == "item" else read_piece
+        yield _DocPart(block.kind, Fragment(read(block.text, index)), block.level)
 
 
 def _json_in(text: str, index: PathIndex) -> tuple[str, list[Fragment]] | None:
@@ -305,9 +307,11 @@ class _Document:
         self.default_level = 0
         """Of the heading below which the text says whose lines without a file are."""
         self.level = 0
+        self.following: _DocPart | None = None
 
     def mentions(self) -> Iterator[Mention]:
-        for part in self.parts:
+        for part, following in zip_longest(self.parts, self.parts[1:]):
+            self.following = following
             yield from _READERS[part.kind](self, part)
 
     def _bind(self, part: _DocPart, above: Above) -> ChunkMentions:
@@ -337,9 +341,20 @@ class _Document:
 
     def _item(self, part: _DocPart) -> list[Mention]:
         self._leave_items(part.level)
-        found = self._bind(part, self.scope.above(part.level))
+        above = Above(self._file_below(part), sure=True)
+        found = self._bind(part, above if above.file else self.scope.above(part.level))
         self.scope.items.append(_ListItem(part.level, found.first_path))
         return found.mentions
+
+    def _file_below(self, part: _DocPart) -> str | None:
+        """`- File: src/app.py` right below `- Line: 42`."""
+        after = self.following
+        if after is None or (after.kind, after.level) != ("item", part.level):
+            return None
+        own, tokens = part.unit.piece, after.unit.piece.tokens
+        is_line = _LINE_ALONE.fullmatch(own.text) is not None
+        is_file = len(tokens) == 1 and bool(tokens[0].path) and not tokens[0].lines
+        return tokens[0].path if is_line and is_file else None
 
     def _paragraph(self, part: _DocPart) -> list[Mention]:
         self._leave_items(part.level + 1)

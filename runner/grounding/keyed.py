@@ -282,7 +282,30 @@ def _with_line_words(items: list[Any], here: _Here) -> list[Any]:
     return [f"L{item}" if _BEGINS_WITH_LINE.match(str(item)) else item for item in items]
 
 
+_OF_ONE = re.compile(r"(?P<whose>.+) (?:file|path|filename|filepath)")
+
+
+def _each_of(pairs: _Object) -> tuple[_Object, list[_Object]]:
+    """`caller_file`, `caller_line`, `callee_file`, …: an object each, and what is left."""
+    titles = [_title(key) for key, _ in pairs]
+    whose = [found["whose"] for found in map(_OF_ONE.fullmatch, titles) if found]
+    whose = [one for one in whose if any(title.startswith(f"{one} line") for title in titles)]
+    if len(set(whose)) < 2:
+        return pairs, []
+    rest, each = _Object(), {one: _Object() for one in whose}
+    for title, (key, value) in zip(titles, pairs, strict=True):
+        one = next((one for one in whose if title == one or title.startswith(f"{one} ")), None)
+        if one is None:
+            rest.append((key, value))
+        else:
+            each[one].append((title[len(one) + 1 :] or "symbol", value))
+    return rest, list(each.values())
+
+
 def _walk_object(pairs: _Object, here: _Here) -> Iterator[Fragment]:
+    pairs, each = _each_of(pairs)
+    for one in each:
+        yield from _walk_object(one, here)
     own = _own_file(pairs, here.tree)
     symbol = _own_symbol(pairs) or here.unit.symbol
     file = own or _file_of_place(pairs, here.tree) or _file_among(pairs, here.tree)

@@ -84,7 +84,10 @@ def _marked(token: Token, around: Around) -> float:  # noqa: ARG001 - as its nei
 def _bare(token: Token, around: Around) -> float:
     """`:301`, but no port."""
     is_port = token.lines[0][0] in PORTS and not around.within(_HOST_REACH)
-    return 0.0 if is_port else CLEAR
+    # Behind a path, `src/app.py` :5672, or first in an item below one: no host is named there.
+    before = around.text[max(0, around.path_end) : token.begin]
+    is_of_file = (around.sure or around.path_end > 0) and not before.strip(" `*_")
+    return 0.0 if is_port and not is_of_file else CLEAR
 
 
 def _named(token: Token, around: Around) -> float:
@@ -116,6 +119,8 @@ def _number(token: Token, around: Around) -> float:
     """A bare number."""
     if token.form == "row" and around.sure and _PRINTED.match(around.text, token.close):
         return CLEAR
+    if token.form == "alone":
+        return CLEAR if around.sure else 0.0
     first, last = token.lines[0]
     before = around.text[max(0, token.begin - 90) : token.begin]
     in_parens, single = token.form == "parens", first == last

@@ -114,7 +114,7 @@ DIRECT = re.compile(
       | {_TICKS}@(?=[Ll]?\d)                                    # a.py@42
       | \#(?:[Ll]ines?-)?(?=L|\d{{1,7}}(?:-\d{{1,7}})?(?![\w-]))  # a.py#L42, #lines-42-60, #42
     )
-    [\[({{]?(?P<list>{_JOINED_LIST})
+    [\[({{`*]{{0,2}}(?P<list>{_JOINED_LIST})
     """,
     re.X,
 )
@@ -292,12 +292,32 @@ ADJACENT = re.compile(_BETWEEN + r"\Z", re.X)
 OF = re.compile(
     r"""
     [`*_\"')\],]{0,4}\s*
-    (?: (?:of|in|from|inside|within)\s+(?:the\s+)?(?:file\s+)?[`*\"'(\[]{0,4}  # of the file `
+    (?:
+      (?:(?:which|that)\s)?
+      (?:(?:is|are|was|lives?|sits?|stands?|belongs?|resides?|found|steht|liegt|ist|est|está|esta
+        |fica|находится|befindet\ssich|se\sencuentra|se\strouve)\s+)?            # is in
+      (?:(?:defined|declared|located|found|called|implemented|definiert|definido|définie?)\s+)?
+      (?:of|in|from|inside|within|(?<=belongs\s)to|en|em|dans|в|im|在|位于)\s*(?:the\s+)?(?:file\s+)?
+      (?<=\W|[在于])[`*\"'(\[]{0,4}                                              # of the file `
     | [(\[][`*\"']{0,3} )                                                      # (`
     """,
     re.X,
 )
-"""All that stands between lines and their path: " of the "."""
+"""All that stands between lines and their path: " of the ", ") is defined in "."""
+OF_NEXT = re.compile(
+    r"""
+    [`*_\"')\].]{0,4}\s{0,2}
+    (?:[*_]{0,3}(?:[Ff]ile|[Pp]ath|[Ll]ocation|Datei)[*_]{0,3}:[*_]{0,3}\s?)?  # **File:** `
+    (?:[—–:|-]\s?)?(?:`[^`\n]{1,80}`\s?(?=[—–(\[:|-]))?                       # : `run`
+    [—–(\[:|-]?\s?[`*\"']{0,3}                                                # (`
+    """,
+    re.X,
+)
+"""The same where no path stands before: "line 42 — `src/app.py`", "line 42: `run` (src/app.py)"."""
+RESPECTIVELY = re.compile(
+    r"[`*)]{0,3},?\s(?:respectively|bzw\b|respectivement|respectivamente|соответственно)"
+)
+"""Behind as many lines as there are paths before them."""
 CHAIN = re.compile(r"`?(?:\s*\([^()\n]{0,80}\))?\s*(?:,|/|and|&|,\s*and)\s*\Z")
 """All that stands between the items of a list: `` ` (first), ``."""
 NAMED_BEFORE = re.compile(r"(?:`|\w_\w*|_\w+|[a-z][A-Z]\w*|\w\.\w+|\(\)),?[ ]\Z", re.X)

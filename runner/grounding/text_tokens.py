@@ -31,7 +31,9 @@ from runner.grounding.patterns import (
     NAMED,
     NEXT,
     OF,
+    OF_NEXT,
     PHRASE_AHEAD,
+    RESPECTIVELY,
     SAME_FILE,
     SPACED,
     LineRange,
@@ -51,6 +53,11 @@ Kind = Literal["path", "same", "lines", "named", "bare", "ticked", "number", "fo
 _MAY_CITE = re.compile(r"[\d./\\](?:(?<=\d)|\w)")
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
+_ALONE = re.compile(
+    r"[ \t*_`]{0,9}(?:[-*+][ ])?[*_`]{0,3}(?P<list>\d{1,6}(?:[-–]\d{1,6})?)[*_`]{0,3}"
+    r"(?:\s?\(`?[\w.:()]{1,80}`?\)|:?\s`[^`\n]{1,80}`)?\s*"
+)
+"""A whole item below a file: `628`, **628**, 628 (`run`)."""
 _begin_of = attrgetter("begin")
 
 
@@ -119,6 +126,15 @@ def read_piece(text: str, index: PathIndex, *, strict: bool = False) -> Piece:
     return Piece(text, masked.text, masked.spans, tokens)
 
 
+def read_item(text: str, index: PathIndex) -> Piece:
+    """Of a list; one that is nothing but a number may be a line of what stands above."""
+    alone = _ALONE.fullmatch(text)
+    if alone is None:
+        return read_piece(text, index)
+    lines = tuple(intervals(alone["list"]))
+    return Piece(text, text, [], [Token("number", *alone.span("list"), lines=lines, form="alone")])
+
+
 def _lines_of(words: str, index: PathIndex) -> list[LineRange]:
     """The lines that a link's words give for its target: [`f` (line 42)](src/app.py)."""
     if not re.search(r"\d", words) or not EVENT.search(words):
@@ -133,6 +149,8 @@ class _Scanner:
         self.spans = spans
         self.index = index
         self.strict = strict
+        self.path_end = -1
+        """Of the path read last: characters."""
 
     def tokens(self, landmarks: Sequence[Token]) -> Iterator[Token]:
         """All of the text, with the landmarks, which are found by other means."""
@@ -153,6 +171,7 @@ class _Scanner:
             for token in self._read(event):
                 found += 1
                 at = max(token.close, event.start() + 1)
+                self.path_end = token.close if token.path else self.path_end
                 yield token
 
     def same_file(self, same: re.Match[str]) -> Token:
@@ -249,7 +268,9 @@ class _Scanner:
             return None
         phrase = EVENT.search(self.text, at, min(at + 60, len(self.text)))
         if phrase and phrase["lines"] and ADJACENT.match(self.text[at : phrase.start()]):
-            return EVENT.match(self.text, phrase.start()) or phrase
+            phrase = EVENT.match(self.text, phrase.start()) or phrase
+            # "in a.py and b.py at lines 3 and 7, respectively" gives one of them to each.
+            return None if RESPECTIVELY.match(self.text, phrase.end()) else phrase
         return None
 
     def _placed(self, event: re.Match[str], path: str) -> Iterator[Token]:
@@ -308,8 +329,11 @@ class _Scanner:
     def _marked(self, event: re.Match[str]) -> Token:
         """`lines 42-60`."""
         before = self.text[max(0, event.start() - 16) : event.start()]
-        lines = intervals(event["list"], between=bool(_BETWEEN.search(before)))
-        return Token("lines", *event.span(), lines=self._without_codes(lines, event.end()))
+        lines = tuple(intervals(event["list"], between=bool(_BETWEEN.search(before))))
+        # "line 155, and 500 for the rest" gives one line and a status; "lines 155 and 500" two.
+        if not event["lines"][:5].lower().startswith("lines"):
+            lines = self._without_codes(list(lines), event.end())
+        return Token("lines", *event.span(), lines=lines)
 
     def _without_codes(self, lines: list[LineRange], close: int) -> tuple[LineRange, ...]:
         """`:308-310, 405 :311`, `line 155, and 500 for the rest` end in a status."""
@@ -344,11 +368,14 @@ class _Scanner:
         """`line 42 of a.py`: with the path that `of`, `in` or a bracket ties to the lines."""
         of = OF.match(self.text, token.close)
         event = EVENT.match(self.text, of.end()) if of else None
+        if not (event and event["path"]) and token.kind == "lines" and self.path_end < 0:
+            of = OF_NEXT.match(self.text, token.close)
+            event = EVENT.match(self.text, of.end()) if of else None
         if not event or not event["path"]:
             return token
         path = clean_path(event["path"], self.index, has_line=True)
         # "line 42 of a.py:7": that path has lines of its own.
-        if path is None or self._direct(event):
+        if path is None or self._direct(event) or self._phrase_behind(event.end()):
             return token
         close = event.start() + event["path"].find(path) + len(path)
         return token._replace(kind="path", path=path, close=close)

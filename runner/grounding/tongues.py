@@ -49,7 +49,7 @@ _BEHIND = re.compile(
     re.X,
 )
 _TITLE = re.compile(
-    r"(?<=\|)\s{0,9}(?:Zeilen?|Lignes?|L[ií]neas?|Linhas?|Rig[ah]e?|Regels?|Строк[аи]|行|줄|행)"
+    r"(?<=\|)\s{0,9}(?:Zeilen?|Lignes?|L[ií]neas?|Linhas?|Rig[ah]e?|Regels?|Строк[аи]|行[号號数數]?|줄|행)"
     r"\s{0,9}(?=\|)",
     re.I,
 )
