@@ -40,6 +40,8 @@ _CURSOR_FENCE = re.compile(r"(?P<start>\d{1,7}):(?P<end>\d{1,7}):(?P<path>\S.*)\
 _COMMENT = re.compile(
     r"[ \t]*(?://|#|--|/\*|<!--|;)+[ \t]*[`(\[]?[\w./\\@-]+(?::|#L)\d[^ ]*[ \t*/>-]*\Z"
 )
+_ANSI = re.compile(r"\x1b\[[\d;]{0,12}m")
+"""A terminal's colours, as a search prints them."""
 _LINE_ALONE = re.compile(r"\W{0,6}[Ll]ines?\W{1,6}\d{1,6}(?:[-–]\d{1,6})?\W{0,4}")
 _LONGEST_TITLE = 400
 _MOST_SHORT_NAMES = 5_000
@@ -100,7 +102,7 @@ def _in_full(text: str, index: PathIndex) -> str:
     """Short names that the text itself explains, as what they stand for: `RTAF = a/b.java`."""
     if may_be_unspaced(text) and not any(map(may_be_unspaced, index.paths)):
         text = spaced(text)
-    text = _with_notes(text)
+    text = _with_notes(_ANSI.sub("", text))
     short = short_names(text, index)
     if short is None:
         return text

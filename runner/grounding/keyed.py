@@ -262,6 +262,8 @@ def _walk(value: Any, here: _Here) -> Iterator[Fragment]:
     here = here._replace(depth=here.depth + 1)
     if isinstance(value, _Object):
         yield from _walk_object(value, here)
+    elif isinstance(value, list) and (place := _place_of_list(value, here.tree)):
+        yield place
     elif isinstance(value, list):
         unit = here.unit._replace(symbol=None)
         for item in _with_line_words(value, here):
@@ -272,6 +274,14 @@ def _walk(value: Any, here: _Here) -> Iterator[Fragment]:
             yield here.unit._replace(written=whole)
         else:
             yield here.unit._replace(piece=read_piece(whole, here.tree))
+
+
+def _place_of_list(items: list[Any], index: PathIndex) -> Fragment | None:
+    """`["src/app.py", 42]`."""
+    if len(items) != 2 or not _is_path(items[0], index) or _whole_number(items[1]) is None:
+        return None
+    path, line = items
+    return Fragment(lines=((int(line), int(line)),), written=f"{path}: {line}", file=path.strip())
 
 
 def _with_line_words(items: list[Any], here: _Here) -> list[Any]:
@@ -325,6 +335,9 @@ def _walk_object(pairs: _Object, here: _Here) -> Iterator[Fragment]:
 
 def _read_entry(key: str, value: Any, here: _Here) -> Iterator[Fragment]:
     unit, lines = here.unit, _as_lines(value)
+    if here.unit.file and key.isdigit() and isinstance(value, str):  # {"src/app.py": {"42": "…"}}
+        yield unit._replace(lines=((int(key), int(key)),), written=key, said=value[:MOST_SAID])
+        return
     # A tree may have a file `bin/jobs`, and "jobs" is a word.
     path = key if re.search(r"[./]", key) and _is_path(key, here.tree) else None
     if path and lines:  # {"src/app.py": [42, 51]}

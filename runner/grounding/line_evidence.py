@@ -39,6 +39,7 @@ ENOUGH, CLEAR = 2.5, 2.6
 _PRINTED = re.compile(r"[`*_]{0,3}:[^\n]{0,300}?(?:\w\(|[\w)\]] [-+*/|]?= |;$)", re.M)
 """Behind a row's number, below a file's name: code, as searches print it, and so no status."""
 _HOST_REACH = 80
+_OF_ITEMS = 240
 _NEXT_REACH = 600
 
 
@@ -125,7 +126,10 @@ def _number(token: Token, around: Around) -> float:
     before = around.text[max(0, token.begin - 90) : token.begin]
     in_parens, single = token.form == "parens", first == last
     pointed, named = _is_pointed_at(before), bool(NAMED_BEFORE.search(before.removesuffix("(")))
-    if _is_counted(token, around, before) or (single and _is_code(token, before, pointed or named)):
+    # "- 500: the handler" below a file is one line of those that the items give.
+    listed = token.form == "row" and around.sure and around.within(_OF_ITEMS)
+    is_code = single and not listed and _is_code(token, before, pointed or named)
+    if _is_counted(token, around, before) or is_code:
         return 0.0
     near = _near_points(around, first)
     is_placed = pointed and around.firm  # "`from_mapping` at 304", below a heading of its file
@@ -134,7 +138,10 @@ def _number(token: Token, around: Around) -> float:
         (_LARGE, first > 99),
         (_SMALL, first < 20),
         (_RANGE, not single or len(token.lines) > 1),
-        (_CODE, single and (first in COMMON_CODES or first in PORTS) and not is_placed),
+        (
+            _CODE,
+            single and (first in COMMON_CODES or first in PORTS) and not (is_placed or listed),
+        ),
         (_ROUND_ONE, bool(ROUND.fullmatch(str(first)))),
         (_POINTED_AT, pointed),
         (_OF_NAME, named),

@@ -96,7 +96,7 @@ NAME_AHEAD = re.compile(_NAME_AHEAD)
 """A word that is code: `open_shop`, `openShop`, `Shop.open`."""
 _HTTP = r"(?!(?:20[0-6]|30[1-8]|4[0-2]\d|50[0-5])\s[A-Z][a-z])"
 """Before a listed number: not `404 Not Found`."""
-_NO_COUNT = rf"(?!\s+(?!(?:{_LINKING})\b|{_NAME_AHEAD})[a-z])"
+_NO_COUNT = rf"(?![^\S\n]+(?!(?:{_LINKING})\b|{_NAME_AHEAD})[a-z])"
 """Behind a listed number: `42, 2 handlers` counts handlers; `42 and 51 the loop` counts nothing."""
 _APART = r"\s?(?:,\s?(?:and|or|&)\s|[,;/&+]|and\s|or\s)\s?(?:and\s)?"  # `42, and 51`, `42/51`
 _SEPARATOR = rf"{_APART}(?:lines?\s)?:?"  # `42; and line 51`, `:42, :51`
@@ -110,7 +110,7 @@ _NUMBER = rf"\d{{1,6}}(?:{_DASH}\d{{1,6}})?"  # 42, 42-60
 
 DIRECT = re.compile(
     rf"""
-    (?: {_TICKS}@?[:：]                                          # a.py:42, `a.py`:42, a.py@:42
+    (?: {_TICKS}(?:@?[:：]|::|=)                                 # a.py:42, `a.py`:42, a.py@:42
       | {_TICKS}@(?=[Ll]?\d)                                    # a.py@42
       | \#(?:[Ll]ines?-)?(?=L|\d{{1,7}}(?:-\d{{1,7}})?(?![\w-]))  # a.py#L42, #lines-42-60, #42
     )
@@ -121,14 +121,16 @@ DIRECT = re.compile(
 """Right behind a path: `:42`, `` `:42 ``, `#L42`."""
 SPACED = re.compile(
     rf"""
-    {_TICKS}
-    (?: :\s{_TICKS} | \s[—–]\s | \s-\s(?=\d) | \sat\s | \s@\s | \s   # `a.py` — 42
+    {_TICKS}(?:\s\(\d{{1,3}}\s[a-z]{{1,12}}\)(?=:))?              # a.py (2 calls): 42, 51
+    (?: :\s{_TICKS} | \s[—–|→:]\s | \s[-=]>\s | \s-\s(?=\d) | \sat\s | \s@\s? | \s  # `a.py` — 42
+      | :?\s\[(?=\d{{1,6}}(?:,\s?\d{{1,6}}){{0,60}}\])             # a.py [42, 51]
+      | (?:,|\s{{2,80}}|\t)(?=\d{{1,6}}\s*\Z)                     # a.py,42 and no more
       | ,?\s(?=\d{{1,6}}{_DASH}\d{{2,6}})                       # `a.py` 42-60
       | ,\s(?=\d{{2,6}}[`,)])                                 # (`a.py`, 42)
     )
     (?P<list>{_JOINED_LIST})
     {_TICKS}
-    (?= [,;)\]|—–] | \.?(?:\s*\Z|\n) | \.\s | \s[—–(\[|→-] | \sper-
+    (?= [,;)\]|—–] | \s\| | \.?(?:\s*\Z|\n) | \.\s | \s[—–(\[|→-] | \sper-
       | (?<=\d[-–]\d)\s | (?<=\d[-–]\d\d)\s | (?<=\d[-–]\d\d\d)\s | (?<=\d[-–]\d\d\d\d)\s )
     """,
     re.X,

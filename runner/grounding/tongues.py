@@ -25,13 +25,16 @@ _STEMS = (
     *("linje", "dòng", "satır"),
 )
 _TO = r"\s?(?:-|–|—|~|〜|～|\bbis\b|\bà\b|\ba\b|\bal\b|\bpor\b|\bпо\b|至|到|から|부터|에서)\s?"
-_AND = r"\s?(?:,|、|，|\bund\b|\bet\b|\by\b|\be\b|\bи\b|和|と|및|와|과)\s?"
+_AND = (
+    r"\s?(?:,|、|，|\bund\b|\bet\b|\by\b|\be\b|\bi\b|\ben\b|\bog\b|\boch\b|\bи\b|和|と|및|와|과)\s?"
+)
 _NUMBERS = rf"\d{{1,7}}(?:(?:{_TO}|{_AND})\d{{1,7}}){{0,20}}"
 _WORD = r"""
     (?:(?<=[\s(,;:`'"（])|\A)
     (?: Zeilen?(?:nummern?)? | Z\. | lignes? | l[ií]neas? | linhas? | rig[ah]e? | regels?
       | строк[а-я]{0,3} | стр\. | ряд(?:ок|к[а-яіїє]{1,3}) | wiersz(?:e|u|y|ach)? | lini[aię]i?
-      | řád(?:ek|k[uyůa]|cích) | rad(?:en|erna)? | linjer? | dòng )
+      | řád(?:ek|k[uyůa]|cích) | rad(?:en|erna)? | linjer? | dòng
+      | satır )
     (?:\s(?:n[°º.]|nr\.?|número|numéro|№))?
 """
 _BETWEEN = (
