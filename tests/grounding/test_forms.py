@@ -391,3 +391,77 @@ def test_where_two_files_have_an_equal_claim_both_are_kept() -> None:
     assert {mention.path, *mention.rivals} == {"src/app.py", "lib/text.py"}
     *_, mention = extract("## src/app.py\n\n- `trim` (line 60)", INDEX)
     assert mention.rivals == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # a line that stands before its file
+        (
+            "`run` (line 160) is in `src/app.py` and `pad` (line 4) is in `lib/text.py`.",
+            "app.py:160 text.py:4",
+        ),
+        (
+            "`run` (line 160) belongs to src/app.py; `pad` (line 4) belongs to lib/text.py",
+            "app.py:160 text.py:4",
+        ),
+        ("`run` (Zeile 160) steht in `src/app.py`.", "app.py:160"),
+        (
+            "`run`（第160行）在 `src/app.py` 中，`pad`（第4行）在 `lib/text.py` 中。",
+            "app.py:160 text.py:4",
+        ),
+        ("- Line 160: `run` (src/app.py)\n- Line 4: `pad` (lib/text.py)", "app.py:160 text.py:4"),
+        ("- `run` — line 160 — `src/app.py`", "app.py:160"),
+        ("### run\n**Line:** 160\n**File:** `src/app.py`", "app.py:160"),
+        ("1. `run`\n   - Line: 160\n   - File: src/app.py", "app.py:160"),
+        # as many files as lines
+        ("`src/app.py` and `lib/text.py` at lines 160 and 4, respectively", "app.py:160 text.py:4"),
+        (
+            '{"caller_file": "src/app.py", "caller_line": 160, '
+            '"callee_file": "lib/text.py", "callee_line": 4}',
+            "app.py:160 text.py:4",
+        ),
+        # the file of the sentence, however near the line is to another's
+        (
+            "`src/app.py` has it at line 25. `lib/text.py` has it at line 26.",
+            "app.py:25 text.py:26",
+        ),
+        # numbers that elsewhere are a status or a port
+        ("It is used in lines 218 and 404 of src/app.py.", "app.py:218 app.py:404"),
+        ("`src/app.py` (lines 182, 404)", "app.py:182 app.py:404"),
+        ("- src/app.py\n  - :5672\n- `lib/text.py` :8080", "app.py:5672 text.py:8080"),
+        # lists
+        (
+            "- src/app.py\n    - 628\n    - **404**\n    - 70 (`run`)",
+            "app.py:628 app.py:404 app.py:70",
+        ),
+        ("`src/app.py`:`628` and src/app.py:**70**", "app.py:628 app.py:70"),
+        ("src/app.py [628, 70]", "app.py:628 app.py:70"),
+        ("- src/app.py (2 calls): 628, 70", "app.py:628 app.py:70"),
+        (
+            "- src/app.py : 628\n- src/app.py → 70\n- src/app.py=80",
+            "app.py:628 app.py:70 app.py:80",
+        ),
+        ("```\nsrc/app.py,628\nsrc/app.py        70\n```", "app.py:628 app.py:70"),
+        ("| 文件 | 行号 |\n|---|---|\n| src/app.py | 628 |", "app.py:628"),
+        ('[["src/app.py", 628], ["lib/text.py", 4]]', "app.py:628 text.py:4"),
+        ('{"src/app.py": {"628": "run()", "70": "stop()"}}', "app.py:628 app.py:70"),
+        ("\x1b[35msrc/app.py\x1b[0m:\x1b[32m628\x1b[0m:run()", "app.py:628"),
+    ],
+)
+def test_a_place_is_read_however_the_line_and_its_file_are_joined(text: str, expected: str) -> None:
+    assert places(text) == expected.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- src/app.py\n\n| What | Count |\n|---|---|\n| calls | 12 |",
+        "- 628\n- 70",
+        "It listens on :8080, and src/app.py starts it.",
+        "src/app.py → 12 callers",
+        "src/app.py was not found (404)",
+    ],
+)
+def test_a_count_a_port_and_a_status_are_no_lines(text: str) -> None:
+    assert [one for one in places(text) if ":" in one] == []
