@@ -51,6 +51,8 @@ class Language(Record):
     """Extensions of files where a function may make a type without a name."""
     embeds_in_body: bool = False
     """A type names in its body, not in its head, the types whose members it has."""
+    closed_types: bool = False
+    """A type has the methods that stand in it and in what its head names, and no others."""
     prelude: str = ""
     """Put before a source."""
     macros: tuple[Replacement, ...] = ()

@@ -48,6 +48,7 @@ _MARKING = (
     *(".cr", ".scm", ".clj", ".rkt"),  # searched as text
 )
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
+_CLOSED = dotted(one.all_extensions for one in LANGUAGES.values() if one.closed_types)
 _EMBEDDING = dotted(one.all_extensions for one in LANGUAGES.values() if one.embeds_in_body)
 
 
@@ -111,14 +112,17 @@ class SourceFile:
         source: bytes,
         make_outline: Callable[[], Outline | TextOnly],
         heard_of: Callable[[str], bool] = lambda name: name[:1].islower(),
+        may_own: Callable[[str, str | None], bool] = lambda owner, holder: True,  # noqa: ARG005 - no tree
     ) -> None:
         """`heard_of` tells whether anything in the tree has a name; without a tree to ask, any
-        small word may be an instance.
+        small word may be an instance. `may_own`: whether a type can have a method that stands in
+        another, None for none.
         """
         self.path = path
         self.source = source
         self._make_outline = make_outline
         self._heard_of = heard_of
+        self._may_own = may_own
         self._places: dict[str, SymbolLines] = {}
         self._literals: dict[str, LineRanges] = {}
         self._unqualified: dict[tuple[str, str], SymbolLines] = {}
@@ -249,11 +253,22 @@ class SourceFile:
         if not definitions:
             types = [kind for kind in outline.named(qualifier) if kind.end > kind.start]
             if not types and not outline.has_owner(qualifier):
-                return places
+                return self._of_kin(places, qualifier)
             definitions = self._inherited(outline, qualifier, name)
         definitions += filter(self._is_of_nameless_type, places.definitions)
         distinct = {definition.at: definition for definition in definitions}
         return places._replace(definitions=tuple(distinct[at] for at in sorted(distinct)))
+
+    def _of_kin(self, places: SymbolLines, owner: str) -> SymbolLines:
+        """Of a type of another file: what stands here in a type that it may inherit from."""
+        if not self.path.endswith(_CLOSED):
+            return places
+        kept = (
+            it
+            for it in places.definitions
+            if any(self._may_own(owner, holder) for holder in it.owners or (None,))
+        )
+        return places._replace(definitions=tuple(kept))
 
     def _is_of_nameless_type(self, definition: Definition) -> bool:
         """`new Shop() { void open() {} }` in a method: `Shop.open` may be this one."""

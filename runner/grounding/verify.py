@@ -62,6 +62,7 @@ from runner.grounding.specificity import Chances
 from runner.grounding.spelling import MARK, is_sign, parts_of
 from runner.grounding.symbols import SourceFile, as_utf8
 from runner.grounding.tails import FullPaths
+from runner.grounding.type_heads import TypeHeads
 from runner.grounding.vocabulary import Vocabulary
 from runner.grounding.word_lists import BUILTINS, LITERALS
 from runner.protocols import Files
@@ -201,6 +202,7 @@ class _Verifier:
         self.chances = Chances()
         self.overlap = Overlap()
         self.vocabulary = Vocabulary(files, kept)
+        self.type_heads = TypeHeads(files, kept)
 
     def verify(self, texts: Iterable[str]) -> Grounding:
         read = [read_all(text, self.index) for text in texts]
@@ -469,6 +471,7 @@ class _Verifier:
                 source,
                 lambda: outline_of(path, source, sha, self.kept),
                 self.vocabulary.has_name,
+                self.type_heads.may_own,
             )
         return self.sources[path]
 

@@ -31,7 +31,7 @@ _DATA = (
 """Endings of files that hold no names."""
 _BINARY_BYTES = 4_096
 """A zero among the first of them: no text."""
-_PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".po")
+PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".po")
 """Any English word may stand in these, and is no name of code for it."""
 _LETTERS = bytes(range(48, 58)) + bytes(range(65, 91)) + b"_" + bytes(range(97, 123))
 _BLANKED = bytes(c if c in _LETTERS or c >= 128 else 32 for c in range(256))
@@ -103,11 +103,11 @@ def _read(files: Files) -> _TreeWords:
     prose: set[bytes] = set()
     left = MOST_BYTES
     try:
-        for path, source in _sources(files):
+        for path, source in sources_of(files):
             left -= len(source)
             if left < 0:
                 return _UNREAD
-            words = prose if path.lower().endswith(_PROSE) else code
+            words = prose if path.lower().endswith(PROSE) else code
             words.update(_words_of(source))
     except SourceError:  # a partial clone
         return _UNREAD
@@ -117,7 +117,7 @@ def _read(files: Files) -> _TreeWords:
 _UNREAD = _TreeWords(frozenset(), frozenset(), complete=False)
 
 
-def _sources(files: Files) -> Iterator[tuple[str, bytes]]:
+def sources_of(files: Files) -> Iterator[tuple[str, bytes]]:
     """Every file of the tree and its bytes."""
     paths = sorted(path for path in files.paths() if not path.lower().endswith(_DATA))
     for begin in range(0, len(paths), _AT_ONCE):

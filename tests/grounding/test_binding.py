@@ -329,7 +329,8 @@ def test_a_full_path_of_another_step_tells_which_file_is_meant() -> None:
 OWNED = MemoryFiles(
     {
         "src/shop.py": "class Shop(Base):\n    def open_up(self): ...\n" + "\n" * 30,
-        "src/base_till.py": "class BaseTill:\n    def shut(self): ...\n" + "\n" * 30,
+        "src/till.py": "class BaseTill(Shop):\n    def shut(self): ...\n" + "\n" * 30,
+        "src/base_till.py": "",
         "src/use.rs": "use crate::shop::Shop;\nfn go() { shop.open_up(); }\n",
         "README.md": "Call the Janitor.\n",
     }
@@ -356,6 +357,43 @@ OWNED = MemoryFiles(
 )
 def test_an_owner_that_the_tree_knows_in_some_spelling_is_believed(owner: str) -> None:
     assert only(f"`{owner}.open_up` (src/shop.py:2)", OWNED).status == "grounded"
+
+
+KIN = MemoryFiles(
+    {
+        "src/adapter.py": "class Adapter(Base):\n    def send(self): ...\n" + "\n" * 30,
+        "src/special.py": "class Special(Adapter):\n    pass\n",
+        "src/very.py": "class Very(Special):\n    pass\n",
+        "src/base.py": "class Base:\n    pass\n",
+        "src/other.py": "class Serializer:\n    def dumps(self): ...\n",
+        "pool.go": "package p\n\nfunc (p *Pool) Put() {}\n" + "\n" * 30,
+        "kept.go": "package p\n\ntype Kept struct {\n\t*Pool\n\tn int\n}\n",
+        "wrap.go": "package p\n\ntype Wrap struct {\n\tpool *Pool\n}\n",
+        "type.go": "package p\n\ntype Pool struct {\n\tn int\n}\n",
+        "src/open.rb": "class Door\n  def knock\n  end\nend\n" + "\n" * 30,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "place", "believed"),
+    [
+        ("Adapter.send", "src/adapter.py:2", True),
+        ("Special.send", "src/adapter.py:2", True),
+        ("Very.send", "src/adapter.py:2", True),
+        ("Base.send", "src/adapter.py:2", True),
+        ("Serializer.send", "src/adapter.py:2", False),
+        ("Kept.Put", "pool.go:3", True),
+        ("Wrap.Put", "pool.go:3", False),
+        # Ruby opens a type anywhere.
+        ("Serializer.knock", "src/open.rb:2", True),
+    ],
+)
+def test_a_method_is_its_types_and_their_kins_alone(
+    symbol: str, place: str, believed: bool
+) -> None:
+    citation = only(f"`{symbol}` is defined at {place}.", KIN)
+    assert (citation.status == "grounded") is believed
 
 
 @pytest.mark.parametrize("owner", ["Zorblax", "zorblax", "ShopBroker", "shop_broker", "Janitor"])
