@@ -10,7 +10,7 @@ from runner.authoring.drafting.command import keep
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.making import questions_of
 from runner.authoring.exact.proven import proven
-from runner.authoring.exact.question_files import read_suite, write_questions
+from runner.authoring.exact.question_files import folder_name, read_suite, write_questions
 from runner.catalog.catalog import EXACT
 from runner.catalog.exact_questions import QUESTIONS_FILE
 from runner.catalog.project import write_project_lock
@@ -52,7 +52,8 @@ def make_questions(
     own = own_source(asked.repo, asked.commit, asked.dirty, state, label=label, environ=environ)
     for note in own.notes:
         log(note)
-    name = own.source.local_label or own.pin.commit[:12]
+    # A label may be longer than a scenario's id has room for.
+    name = folder_name(own.source.label) if own.source.local_label else own.pin.commit[:12]
     path = project / "scenarios" / EXACT / name / QUESTIONS_FILE
     if path.is_file():
         # Its lock stays as it is too: what was edited since has to be looked at and locked.

@@ -23,6 +23,7 @@ from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
 from runner.records import CommitSha, Record, Source, parse_yaml, read_text
 from runner.records.exact import ExactQuestion, ExactQuestions
+from runner.records.repositories import PLAIN, PLAIN_NAME, plain_name
 from runner.repositories.folders import OwnRepository, cache_of
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
@@ -36,6 +37,7 @@ _HELD_BACK = 3
 """One of so many is in no example of the documentation."""
 _LARGEST_BYTES = 8 * 2**20
 _COLUMNS = 100
+_LONGEST_ID = 64
 _LONGEST_FOLDER = 23
 """With a question's name behind it, it is a scenario's id of at most 64 characters."""
 
@@ -90,7 +92,9 @@ def make_of_history(
         source = own.source.model_copy(update={"commit": fix.parent})
         with GitFiles(history, fix.parent) as files:
             made = questions_about(Tree(files), source, [fix.question], request.seed)
-        name = f"{request.name or folder_name(own.source.label)}-{fix.question.name}"
+        # The question's name stands in the folder's too, and both in the scenario's id.
+        room = _LONGEST_ID - 2 * len(fix.question.name) - len("-.")
+        name = f"{(request.name or folder_name(own.source.label))[:room]}-{fix.question.name}"
         yield fix.parent, write_questions(into, name, made)
 
 
@@ -291,4 +295,12 @@ def folder_name(label: str) -> str:
     """`pypi:flask==3.1.2` → `flask`; `git:local:shop@…` → `shop`."""
     bare = re.split(r"==|(?<=.)@", label.partition(":")[2])[0].removeprefix("local:")
     bare = bare.rstrip("/").removesuffix(".git").rpartition("/")[2]
-    return re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")[:_LONGEST_FOLDER]
+    return plain_name(bare)[:_LONGEST_FOLDER]
+
+
+def require_folder_name(name: str) -> None:
+    """Raises FairtrialError if no scenario could begin with it."""
+    if not PLAIN_NAME.fullmatch(name) or len(name) > _LONGEST_FOLDER:
+        what = f"a folder's name is of {PLAIN}, {_LONGEST_FOLDER} at most"
+        hint = f"--name {plain_name(name)[:_LONGEST_FOLDER] or 'shop'}"
+        raise FairtrialError(what, where=f"--name {name}", hint=hint)
