@@ -46,9 +46,8 @@ class GitSource(Record):
     @field_validator("url")
     @classmethod
     def _plain_label(cls, url: str) -> str:
-        if url.startswith(LOCAL_SCHEME) and not PLAIN_NAME.fullmatch(
-            url.removeprefix(LOCAL_SCHEME)
-        ):
+        label = url.removeprefix(LOCAL_SCHEME)
+        if url.startswith(LOCAL_SCHEME) and not PLAIN_NAME.fullmatch(label):
             raise ValueError(f"a label is a plain name, not a path: {LOCAL_SCHEME}shop")
         return url
 
