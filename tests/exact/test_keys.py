@@ -331,14 +331,72 @@ def test_a_module_in_the_path_of_an_import_is_not_re_exported(tmp_path: Path) ->
     assert asked(tmp_path, files, "public_names", "versions") is None
 
 
-def test_what_is_exported_by_a_star_is_not_asked_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "star", "module"),
+    [
+        ("src/till.ts", "src/index.ts", "'./till'"),
+        ("src/till.ts", "src/index.ts", "'./till.js'"),
+        ("src/till.service.ts", "src/index.ts", "'./till.service'"),
+        ("src/index.ts", "src/all/index.ts", "'..'"),
+        ("src/index.ts", "src/all/index.ts", "'../index'"),
+        ("index.ts", "src/index.ts", "'../index'"),
+        ("packages/till/index.ts", "src/index.ts", "'@shop/till'"),
+    ],
+)
+@pytest.mark.parametrize("words", ["export *", "export type *", "export * as shop"])
+def test_what_is_exported_by_a_star_is_not_asked_about(
+    tmp_path: Path, path: str, star: str, module: str, words: str
+) -> None:
     files = {
-        "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
-        "src/index.ts": "export * from './till'\n",
-        "src/day.ts": "import { ring_up } from './till'\n\nring_up()\n",
+        path: "export function ring_up() {\n  return 1\n}\n",
+        "src/day.ts": f"import {{ ring_up }} from '../{path}'\n\nring_up()\n",
     }
+    assert asked(tmp_path / "plain", files, "no_public_name", "ring_up") is not None
+    files[star] = f"{words} from {module}\n"
     for kind in ("public_names", "no_public_name"):
         assert asked(tmp_path / kind, files, kind, "ring_up") is None
+
+
+def test_what_is_handed_on_without_its_module_is_not_asked_about(tmp_path: Path) -> None:
+    files = {
+        "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
+        "src/index.ts": "import { ring_up } from './till'\nexport { ring_up }\n",
+    }
+    assert asked(tmp_path, files, "no_public_name", "ring_up") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "stars"),
+    [
+        (
+            {
+                "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
+                "src/money.ts": "export { ring_up } from './till'\n",
+                "src/index.ts": "// all\nexport * from './money'\n",
+                "index.ts": "export * from './src'\n",
+                "other.ts": "export * from './src/other'\n",
+            },
+            {"src/index.ts:2", "index.ts:1"},
+        ),
+        (
+            {
+                "shop/sub/till.py": "def ring_up():\n    return 1\n",
+                "shop/sub/__init__.py": "from .till import ring_up\n",
+                "shop/__init__.py": "\nfrom .sub import *\n",
+                "shop/more/__init__.py": "from .other import *\n",
+            },
+            {"shop/__init__.py:2"},
+        ),
+    ],
+    ids=["typescript", "python"],
+)
+def test_a_star_above_a_re_export_costs_an_answer_nothing(
+    tmp_path: Path, files: Mapping[str, str], stars: set[str]
+) -> None:
+    made = key(tmp_path, files, "public_names", "ring_up")
+    assert len(made.key.places) == 1
+    optional = {f"{it.path}:{it.line}" for it in made.key.optional}
+    assert {it for it in optional if "till" not in it} == stars
 
 
 def test_every_hop_counts_and_a_fork_ends_the_path(tmp_path: Path) -> None:
