@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.authoring.exact.kind import LANGUAGES, Ground
+from runner.authoring.exact.kind import LANGUAGES, TAIL, Ground
 from runner.authoring.exact.making import KINDS, questions_of
 from runner.records import GitSource
 from runner.records.exact import ExactQuestion
@@ -429,6 +429,25 @@ def test_no_prompt_gives_a_place_away(tmp_path: Path) -> None:
     for it in made.questions:
         for place in it.key.places:
             assert f"{place.path}:{place.line}" not in it.prompt
+
+
+@pytest.mark.parametrize("kind", ["callers", "test_callers", "signature_edits", "uses"])
+def test_a_call_in_a_page_of_text_is_no_place_and_the_prompt_says_so(
+    tmp_path: Path, kind: str
+) -> None:
+    limits = {
+        "shop/limits.py": "MOST_COINS = 9\n",
+        "shop/bag.py": "from shop.limits import MOST_COINS\n\n\ndef fits(coins):\n"
+        "    few = coins < MOST_COINS\n    return few or coins == MOST_COINS\n",
+    }
+    names = "count_money(till)\nMOST_COINS\n"
+    pages = {"README.md": f"```python\n{names}```\n", "tests/all.approved.txt": names}
+    files = {**PYTHON, **limits, **pages}
+    made = key(tmp_path, files, kind, "MOST_COINS" if kind == "uses" else "count_money")
+    known = {it.path for it in (*made.key.places, *made.key.optional, *made.key.wrong)}
+    assert known.isdisjoint(pages)
+    assert "in a file that is no code (a page of documentation" in made.prompt
+    assert made.prompt.endswith(TAIL)
 
 
 def test_what_was_built_is_not_asked_about(tmp_path: Path) -> None:
