@@ -416,6 +416,40 @@ def test_every_hop_counts_and_a_fork_ends_the_path(tmp_path: Path) -> None:
 # --- the draw -----------------------------------------------------------------------------------
 
 
+def hop(name: str, *called: str) -> dict[str, str]:
+    """A file with one function, which calls the others."""
+    imports = "".join(f"from {it}_file import {it}\n" for it in called)
+    body = "".join(f"    {it}()\n" for it in called) or "    return 1\n"
+    return {f"{name}_file.py": f"{imports}\n\ndef {name}():\n{body}"}
+
+
+def test_no_two_paths_share_a_call_or_begin_alike(tmp_path: Path) -> None:
+    files = {
+        # One way that is within another, and one that begins where they do.
+        **hop("enter", "step_one", "other_one"),
+        **hop("step_one", "step_two"),
+        **hop("step_two", "step_three"),
+        **hop("step_three", "step_four"),
+        **hop("step_four"),
+        **hop("other_one", "other_two"),
+        **hop("other_two", "other_three"),
+        **hop("other_three"),
+        **hop("begin", "apart_one"),
+        **hop("apart_one", "apart_two"),
+        **hop("apart_two", "apart_three"),
+        **hop("apart_three"),
+    }
+    tree, most = tree_of(tmp_path, files), 0
+    for seed in range(8):
+        made = questions_of(tree, SHOP, 40, seed).questions
+        paths = [it for it in made if it.key.kind == "path_to_sink"]
+        most = max(most, len(paths))
+        assert len({it.prompt.split("`")[1] for it in paths}) == len(paths)
+        calls = [place for it in paths for place in lines(it)]
+        assert len(set(calls)) == len(calls)
+    assert most == 2
+
+
 def test_equal_seeds_give_equal_questions_and_no_name_is_asked_about_twice(tmp_path: Path) -> None:
     tree = tree_of(tmp_path, padded({**PYTHON, **NEAR}))
     one, two, other = (questions_of(tree, SHOP, 12, seed).questions for seed in (1, 1, 2))

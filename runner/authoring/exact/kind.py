@@ -58,6 +58,8 @@ class Kind:
     """What may be asked about, each by a name of its own; cheap, and nothing proven yet."""
     ask: Callable[[Ground, str], ExactQuestion | None]
     """The question about one of them; None if its answer is not proven, or not worth asking."""
+    alone: Callable[[ExactQuestion], Iterable[str]] = lambda _: ()
+    """What no other question of the kind may have too."""
     share: float = 1.0
     """Of the turns that the kinds take: an answer of no place is a kind beside another."""
 

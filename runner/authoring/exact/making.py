@@ -20,7 +20,7 @@ from runner.authoring.exact import (
 )
 from runner.authoring.exact.kind import BUILT, TAIL, Ground, Kind
 from runner.records import Budget, Source
-from runner.records.exact import ExactQuestion, ExactQuestions
+from runner.records.exact import ExactKind, ExactQuestion, ExactQuestions
 from runner.support.errors import FairtrialError
 
 T = TypeVar("T")
@@ -119,6 +119,7 @@ class _Taken:
         self._by_door: Counter[str] = Counter()
         self._subjects: set[str] = set()
         self._names: set[str] = set()
+        self._alone: set[tuple[ExactKind, str]] = set()
 
     def is_full(self, name: str) -> bool:
         quarter, kind = most_of_kind(self.count), KINDS[name]
@@ -139,6 +140,10 @@ class _Taken:
         asked = KINDS[name].ask(self.ground, subject)
         if asked is None or asked.name in self._names:
             return False
+        alone = {(asked.key.kind, it) for it in KINDS[name].alone(asked)}
+        if alone & self._alone:
+            return False
+        self._alone |= alone
         self._names.add(asked.name)
         self._subjects.add(subject)
         self._by_kind[asked.key.kind] += 1
