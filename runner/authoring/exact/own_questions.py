@@ -8,6 +8,7 @@ from pathlib import Path
 
 from runner.authoring.drafting.command import keep
 from runner.authoring.drafting.tree import Tree
+from runner.authoring.exact.bounds import settled
 from runner.authoring.exact.making import questions_of
 from runner.authoring.exact.proven import proven
 from runner.authoring.exact.question_files import folder_name, read_suite, write_questions
@@ -78,7 +79,8 @@ def _made(name: str, asked: OwnQuestions, own: OwnRepository, log: Log) -> Exact
     if not kept:
         hint = "a larger repository, or one in a language that docs/exact.md lists"
         raise FairtrialError("no question that was made proves itself", hint=hint)
-    return made.model_copy(update={"questions": tuple(kept)})
+    asked_of = settled(made.questions, kept, asked.count, log)
+    return made.model_copy(update={"questions": tuple(asked_of)})
 
 
 def _kept(path: Path, label: str) -> ExactQuestions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,9 @@ import yaml
 from pydantic import TypeAdapter
 
 from runner.authoring.drafting.tree import Tree
+from runner.authoring.exact.bounds import settled
 from runner.authoring.exact.checking import Opinion, agreed, opinions_on
-from runner.authoring.exact.making import most_of_kind, questions_about, questions_of
+from runner.authoring.exact.making import questions_about, questions_of
 from runner.authoring.exact.past_fix import past_fixes
 from runner.authoring.exact.proven import proven
 from runner.catalog.checkout import Checkout
@@ -74,7 +75,7 @@ def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
         sure = made.model_copy(update={"questions": tuple(kept)})
         kept = proven(name, sure, files, log)
     log(f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out")
-    kept = _held_back(_trimmed(kept, count), request.seed)
+    kept = _held_back(settled(made.questions, kept, count, log), request.seed)
     if not kept:
         raise FairtrialError("no question of it is left", where=request.source.label)
     whole = made.model_copy(update={"questions": tuple(kept)})
@@ -103,20 +104,6 @@ def write_questions(into: Path, name: str, questions: ExactQuestions) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_text(questions), encoding="utf-8")
     return path
-
-
-def _trimmed(questions: Sequence[ExactQuestion], count: int) -> list[ExactQuestion]:
-    """Half drawn, in the order of the draw; of no kind more than a quarter."""
-    by_kind: Counter[str] = Counter()
-    kept: list[ExactQuestion] = []
-    for drawn, most in ((True, (count + 1) // 2), (False, count)):
-        for question in questions:
-            kind = question.key.kind
-            fits = by_kind[kind] < most_of_kind(count) and len(kept) < most
-            if question.drawn == drawn and fits:
-                by_kind[kind] += 1
-                kept.append(question)
-    return kept
 
 
 def _held_back(questions: Sequence[ExactQuestion], seed: int) -> list[ExactQuestion]:
