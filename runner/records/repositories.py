@@ -9,11 +9,15 @@ from pydantic import Field, field_validator
 
 from runner.records.record import CommitSha, Count, Record, Sha256
 
+_LABEL = re.compile(r"[a-z0-9][a-z0-9._-]*")
 PLAIN = "small letters, digits, dots, dashes and underscores"
-PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 """No capitals: a label begins a scenario's id, and some disks hold `Shop` and `shop` as one."""
 LOCAL_SCHEME = "local:"
 """A folder of the user's, by a label: where it is stands in no tracked file."""
+
+
+def is_plain_name(text: str) -> bool:
+    return _LABEL.fullmatch(text) is not None
 
 
 def plain_name(text: str) -> str:
@@ -46,8 +50,7 @@ class GitSource(Record):
     @field_validator("url")
     @classmethod
     def _plain_label(cls, url: str) -> str:
-        label = url.removeprefix(LOCAL_SCHEME)
-        if url.startswith(LOCAL_SCHEME) and not PLAIN_NAME.fullmatch(label):
+        if url.startswith(LOCAL_SCHEME) and not _LABEL.fullmatch(url.removeprefix(LOCAL_SCHEME)):
             raise ValueError(f"a label is a plain name, not a path: {LOCAL_SCHEME}shop")
         return url
 

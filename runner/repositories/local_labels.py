@@ -10,8 +10,8 @@ from runner.records import GitSource, RepoPin, Source, digest_of, parse_yaml, re
 from runner.records.repositories import (
     LOCAL_SCHEME,
     PLAIN,
-    PLAIN_NAME,
     LocalRepositories,
+    is_plain_name,
     plain_name,
 )
 from runner.records.run_store import write_whole
@@ -55,7 +55,7 @@ def label_of(project: Path, repo: str, asked: str) -> str:
     Never by the folder's name, which may be nobody's business. Raises FairtrialError if it is
     no plain name, or another folder's.
     """
-    if asked and not PLAIN_NAME.fullmatch(asked):
+    if asked and not is_plain_name(asked):
         hint = f"--label {plain_name(asked) or 'shop'}"
         raise FairtrialError(f"a label is of {PLAIN}", where=f"--label {asked}", hint=hint)
     known, folder = _known(project), str(Path(repo).resolve())

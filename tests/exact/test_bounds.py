@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.authoring.exact.bounds import most_of_kind, settled, within_bounds
+from runner.authoring.exact.bounds import settled, within_bounds
 from runner.authoring.exact.own_questions import OwnQuestions, make_questions
 from runner.authoring.exact.question_files import FILE, SUITE, read_suite
 from runner.records import MustCite
@@ -49,7 +49,7 @@ def require_bounds(made: Sequence[ExactQuestion]) -> None:
     none = sum(not it.key.places for it in made)
     assert none <= len(made) / 4
     kinds = Counter(it.key.kind for it in made)
-    assert len(made) <= 4 or max(kinds.values()) <= most_of_kind(len(made))
+    assert len(made) <= 12 or max(kinds.values()) <= len(made) / 4
 
 
 @pytest.mark.parametrize("count", [30, 400])
@@ -60,7 +60,7 @@ def test_the_bounds_hold_of_what_is_made_and_not_of_what_was_asked_for(
     arguments = ("--repo", "../shop", "--unchecked", "--questions", str(count))
     _, said = fairtrial(project, "exact", "make", *arguments)
     made = read_suite(project / SUITE / "own" / FILE).questions
-    assert 4 <= len(made) <= count
+    assert 12 <= len(made) <= count
     require_bounds(made)
     # In one line, by kind.
     (why,) = [it for it in said.splitlines() if f"{len(made)} questions of {count}: " in it]
@@ -90,8 +90,8 @@ def test_the_last_of_the_sort_that_has_most_goes_first() -> None:
     assert len(kept) == 25
 
 
-def test_of_one_kind_alone_four_are_left_and_of_no_place_none() -> None:
-    assert len(within_bounds(sort_of("callers", 9))) == 4
+def test_of_one_kind_alone_twelve_are_left_and_of_no_place_none() -> None:
+    assert len(within_bounds(sort_of("callers", 30))) == 12
     assert within_bounds(sort_of("callers", 9, places=0)) == []
     both = [*sort_of("callers", 3), *sort_of("callers", 3, places=0)]
     assert [len(it.key.places) for it in within_bounds(both)] == [1, 1, 1, 0]

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from runner.authoring.exact import question_files
+from runner.authoring.exact.checking import Opinion
 from runner.authoring.exact.language_servers import PROGRAMS
 from runner.authoring.exact.own_questions import OwnQuestions, make_questions
-from runner.authoring.exact.question_files import folder_name, read_suite
+from runner.authoring.exact.question_files import FILE, SUITE, CheckedSuite, folder_name, read_suite
+from runner.authoring.exact.second_opinion import KeyComparison
+from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from tests.checkout import COMMAND, ROOT
 from tests.helpers import PATIENCE_SEC
@@ -76,6 +80,44 @@ def test_a_past_fix_is_asked_about_at_the_commit_before_it(tmp_path: Path, proje
         ("shop/till.py", 3),
     ]
     assert "add_tax" not in question.prompt
+
+
+def test_a_check_says_what_was_found_now_and_not_what_the_file_says(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tmp_path / "shop", MANY)
+    arguments = ("--repo", "../shop", "--questions", "6", "--unchecked", "--name", "shop")
+    fairtrial(project, "exact", "make", *arguments)
+
+    def one_is_silent(_: Checkout, folder: Path) -> CheckedSuite:
+        """Nothing is asked: no engine."""
+        asked = read_suite(folder / FILE).questions
+        opinions = [
+            Opinion(
+                program="ty 1",
+                said=KeyComparison(
+                    question=it.name, kind=it.key.kind, language="python", answered=bool(number)
+                ),
+            )
+            for number, it in enumerate(asked)
+        ]
+        return CheckedSuite(name=folder.name, questions=asked, opinions=tuple(opinions))
+
+    monkeypatch.setattr(question_files, "check_suite", one_is_silent)
+    said, _ = fairtrial(project, "exact", "check", "shop")
+    count = len(read_suite(project / SUITE / "shop" / FILE).questions)
+    last = said.splitlines()[-1]
+    assert last == f"{count} questions; about 1 of them no second program said anything now"
+
+
+def test_questions_of_ones_own_are_checked_by_the_command_that_is_told(
+    tmp_path: Path, project: Path
+) -> None:
+    commit(tmp_path / "shop", MANY)
+    told: list[str] = []
+    asked = OwnQuestions(repo=str(tmp_path / "shop"), count=6, label="shop")
+    make_questions(asked, project, tmp_path / "state", os.environ, told.append)
+    assert any(f"`fairtrial --root {project} exact check shop`" in line for line in told)
 
 
 def test_nothing_to_ask_about_is_said(tmp_path: Path, project: Path) -> None:

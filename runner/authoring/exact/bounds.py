@@ -14,8 +14,9 @@ from runner.protocols import Log
 from runner.records.exact import ExactKind, ExactQuestion
 from runner.support.errors import FairtrialError
 
-_FEWEST = 4
-"""The bound on kinds gives way before it leaves fewer; the one on none never does."""
+_FEWEST = 12
+"""The bound on kinds gives way before it leaves fewer, which could rank nobody: where three kinds
+can be asked, a quarter of each would end at six. The bound on none never gives way."""
 _KINDS = [it for it in get_args(ExactKind) if it != "past_fix"]
 
 
@@ -93,7 +94,7 @@ def _why_fewer(found: Sequence[ExactQuestion], kept: Sequence[ExactQuestion], co
     had, has = _counts(found), _counts(kept)
     kinds = ", ".join(f"{it} {has[it]} of {had[it]}" if had[it] else f"{it} 0" for it in _KINDS)
     return (
-        f"{len(kept)} questions of {count}: no kind has more than a quarter of them, and by kind"
-        f" there are, of those that were proven: {kinds}; of no place"
-        f" {len(_of_none(kept))} of {len(_of_none(found))}"
+        f"{len(kept)} questions of {count}: a quarter of them at most is of no place, or of one"
+        f" kind (of {_FEWEST} or fewer, more may be). Kept of those that were made: {kinds};"
+        f" of no place {len(_of_none(kept))} of {len(_of_none(found))}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +67,8 @@ def make_questions(
         keep(project, own)
         write_project_lock(project)
         log(f"made {len(found.questions)} questions whose whole answer is proven: {path}")
-        log("  no second program was asked: `fairtrial exact check` asks those that there are")
+        check = f"fairtrial --root {shlex.quote(str(project))} exact check {name}"
+        log(f"  no second program was asked: `{check}` asks those that there are")
     return [f"{name}.{it.name}" for it in found.questions]
 
 

@@ -24,7 +24,7 @@ from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
 from runner.records import CommitSha, Record, Source, parse_yaml, read_text
 from runner.records.exact import ExactQuestion, ExactQuestions
-from runner.records.repositories import PLAIN, PLAIN_NAME, plain_name
+from runner.records.repositories import PLAIN, is_plain_name, plain_name
 from runner.repositories.folders import OwnRepository, cache_of
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
@@ -193,6 +193,12 @@ class CheckedSuite:
     questions: tuple[ExactQuestion, ...]
     opinions: tuple[Opinion, ...]
 
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Questions about which no program says anything now."""
+        answered = {it.said.question for it in self.opinions if it.said.answered}
+        return tuple(it.name for it in self.questions if it.name not in answered)
+
 
 def check_suite(checkout: Checkout, folder: Path) -> CheckedSuite:
     read = read_suite(folder / FILE)
@@ -287,7 +293,7 @@ def folder_name(label: str) -> str:
 
 def require_folder_name(name: str) -> None:
     """Raises FairtrialError if no scenario could begin with it."""
-    if not PLAIN_NAME.fullmatch(name) or len(name) > _LONGEST_FOLDER:
+    if not is_plain_name(name) or len(name) > _LONGEST_FOLDER:
         what = f"a folder's name is of {PLAIN}, {_LONGEST_FOLDER} at most"
         hint = f"--name {plain_name(name)[:_LONGEST_FOLDER] or 'shop'}"
         raise FairtrialError(what, where=f"--name {name}", hint=hint)
