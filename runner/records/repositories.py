@@ -10,8 +10,19 @@ from pydantic import Field, field_validator
 from runner.records.record import CommitSha, Count, Record, Sha256
 
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._-]*")
+PLAIN = "small letters, digits, dots, dashes and underscores"
+"""No capitals: a label begins a scenario's id, and some disks hold `Shop` and `shop` as one."""
 LOCAL_SCHEME = "local:"
 """A folder of the user's, by a label: where it is stands in no tracked file."""
+
+
+def is_plain_name(text: str) -> bool:
+    return _LABEL.fullmatch(text) is not None
+
+
+def plain_name(text: str) -> str:
+    """`hikaricp` of `HikariCP`, `my-shop` of `my shop!`; empty if nothing is left."""
+    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")
 
 
 class GitSource(Record):

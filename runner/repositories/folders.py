@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from runner.records import CommitSha, GitSource, RepoPin
 from runner.records.repositories import LOCAL_SCHEME
 from runner.repositories.repository import (
@@ -116,12 +118,22 @@ def _from_url(
         hint = "give the top folder of a clone, or a URL that git can clone"
         raise SourceError("no such folder, and no URL", where=url, hint=hint)
     full = _of_remote(url, commit or "HEAD", environ)
-    source = GitSource(kind="git", url=url, commit=full)
+    source = of_url(url, full)
     fetched = fetch_source(source, cache=cache_of(state), pins=None, environ=environ)
     notes = () if commit == full else (f"{commit or 'HEAD'} is {full}",)
     return OwnRepository(
         source=source, path=fetched.path, commit=full, pin=fetched.pin, notes=notes
     )
+
+
+def of_url(url: str, commit: str) -> GitSource:
+    """Raises SourceError if a source may not be written so, with a password in it for one."""
+    try:
+        return GitSource(kind="git", url=url, commit=commit)
+    except ValidationError as error:
+        said = "; ".join(item["msg"].removeprefix("Value error, ") for item in error.errors())
+        # The URL may hold a password.
+        raise SourceError(said, where=f"--repo, --commit {commit}") from error
 
 
 def _of_remote(url: str, revision: str, environ: Mapping[str, str] | None) -> CommitSha:

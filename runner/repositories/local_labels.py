@@ -6,10 +6,14 @@ import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from runner.records import GitSource, RepoPin, Source, digest_of, parse_yaml, read_text
-from runner.records.repositories import LOCAL_SCHEME, LocalRepositories
+from runner.records.repositories import (
+    LOCAL_SCHEME,
+    PLAIN,
+    LocalRepositories,
+    is_plain_name,
+    plain_name,
+)
 from runner.records.run_store import write_whole
 from runner.repositories.archives import RunNpm
 from runner.repositories.folders import (
@@ -17,6 +21,7 @@ from runner.repositories.folders import (
     as_it_is,
     cache_of,
     fetch_at,
+    of_url,
     own_source,
     source_at,
     taken_folder,
@@ -47,9 +52,12 @@ def remember(project: Path, label: str, folder: Path) -> Path:
 def label_of(project: Path, repo: str, asked: str) -> str:
     """What a folder is called in tracked files: as asked, as before, or by a number of our own.
 
-    Never by the folder's name, which may be nobody's business. Raises FairtrialError if the label
-    is another folder's.
+    Never by the folder's name, which may be nobody's business. Raises FairtrialError if it is
+    no plain name, or another folder's.
     """
+    if asked and not is_plain_name(asked):
+        hint = f"--label {plain_name(asked) or 'shop'}"
+        raise FairtrialError(f"a label is of {PLAIN}", where=f"--label {asked}", hint=hint)
     known, folder = _known(project), str(Path(repo).resolve())
     if asked and known.get(asked, folder) != folder:
         hint = f"choose another with --label, or mend {LOCAL_FILE}"
@@ -83,11 +91,7 @@ def named_source(  # noqa: PLR0913 - what names it, and where that is looked up
     if commit is None:
         hint = "the full one: a branch would be another tree tomorrow"
         raise FairtrialError("a URL needs its --commit", where=f"--repo {repo}", hint=hint)
-    try:
-        return GitSource(kind="git", url=repo, commit=commit), None
-    except ValidationError as error:
-        said = "; ".join(item["msg"] for item in error.errors())
-        raise FairtrialError(said, where=f"--repo {repo} --commit {commit}") from error
+    return of_url(repo, commit), None
 
 
 def history_of(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.authoring.exact.kind import LANGUAGES, Ground
+from runner.authoring.exact.kind import LANGUAGES, TAIL, Ground
 from runner.authoring.exact.making import KINDS, questions_of
 from runner.records import GitSource
 from runner.records.exact import ExactQuestion
@@ -331,14 +331,72 @@ def test_a_module_in_the_path_of_an_import_is_not_re_exported(tmp_path: Path) ->
     assert asked(tmp_path, files, "public_names", "versions") is None
 
 
-def test_what_is_exported_by_a_star_is_not_asked_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "star", "module"),
+    [
+        ("src/till.ts", "src/index.ts", "'./till'"),
+        ("src/till.ts", "src/index.ts", "'./till.js'"),
+        ("src/till.service.ts", "src/index.ts", "'./till.service'"),
+        ("src/index.ts", "src/all/index.ts", "'..'"),
+        ("src/index.ts", "src/all/index.ts", "'../index'"),
+        ("index.ts", "src/index.ts", "'../index'"),
+        ("packages/till/index.ts", "src/index.ts", "'@shop/till'"),
+    ],
+)
+@pytest.mark.parametrize("words", ["export *", "export type *", "export * as shop"])
+def test_what_is_exported_by_a_star_is_not_asked_about(
+    tmp_path: Path, path: str, star: str, module: str, words: str
+) -> None:
     files = {
-        "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
-        "src/index.ts": "export * from './till'\n",
-        "src/day.ts": "import { ring_up } from './till'\n\nring_up()\n",
+        path: "export function ring_up() {\n  return 1\n}\n",
+        "src/day.ts": f"import {{ ring_up }} from '../{path}'\n\nring_up()\n",
     }
+    assert asked(tmp_path / "plain", files, "no_public_name", "ring_up") is not None
+    files[star] = f"{words} from {module}\n"
     for kind in ("public_names", "no_public_name"):
         assert asked(tmp_path / kind, files, kind, "ring_up") is None
+
+
+def test_what_is_handed_on_without_its_module_is_not_asked_about(tmp_path: Path) -> None:
+    files = {
+        "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
+        "src/index.ts": "import { ring_up } from './till'\nexport { ring_up }\n",
+    }
+    assert asked(tmp_path, files, "no_public_name", "ring_up") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "stars"),
+    [
+        (
+            {
+                "src/till.ts": "export function ring_up() {\n  return 1\n}\n",
+                "src/money.ts": "export { ring_up } from './till'\n",
+                "src/index.ts": "// all\nexport * from './money'\n",
+                "index.ts": "export * from './src'\n",
+                "other.ts": "export * from './src/other'\n",
+            },
+            {"src/index.ts:2", "index.ts:1"},
+        ),
+        (
+            {
+                "shop/sub/till.py": "def ring_up():\n    return 1\n",
+                "shop/sub/__init__.py": "from .till import ring_up\n",
+                "shop/__init__.py": "\nfrom .sub import *\n",
+                "shop/more/__init__.py": "from .other import *\n",
+            },
+            {"shop/__init__.py:2"},
+        ),
+    ],
+    ids=["typescript", "python"],
+)
+def test_a_star_above_a_re_export_costs_an_answer_nothing(
+    tmp_path: Path, files: Mapping[str, str], stars: set[str]
+) -> None:
+    made = key(tmp_path, files, "public_names", "ring_up")
+    assert len(made.key.places) == 1
+    optional = {f"{it.path}:{it.line}" for it in made.key.optional}
+    assert {it for it in optional if "till" not in it} == stars
 
 
 def test_every_hop_counts_and_a_fork_ends_the_path(tmp_path: Path) -> None:
@@ -358,6 +416,40 @@ def test_every_hop_counts_and_a_fork_ends_the_path(tmp_path: Path) -> None:
 # --- the draw -----------------------------------------------------------------------------------
 
 
+def hop(name: str, *called: str) -> dict[str, str]:
+    """A file with one function, which calls the others."""
+    imports = "".join(f"from {it}_file import {it}\n" for it in called)
+    body = "".join(f"    {it}()\n" for it in called) or "    return 1\n"
+    return {f"{name}_file.py": f"{imports}\n\ndef {name}():\n{body}"}
+
+
+def test_no_two_paths_share_a_call_or_begin_alike(tmp_path: Path) -> None:
+    files = {
+        # One way that is within another, and one that begins where they do.
+        **hop("enter", "step_one", "other_one"),
+        **hop("step_one", "step_two"),
+        **hop("step_two", "step_three"),
+        **hop("step_three", "step_four"),
+        **hop("step_four"),
+        **hop("other_one", "other_two"),
+        **hop("other_two", "other_three"),
+        **hop("other_three"),
+        **hop("begin", "apart_one"),
+        **hop("apart_one", "apart_two"),
+        **hop("apart_two", "apart_three"),
+        **hop("apart_three"),
+    }
+    tree, most = tree_of(tmp_path, files), 0
+    for seed in range(8):
+        made = questions_of(tree, SHOP, 40, seed).questions
+        paths = [it for it in made if it.key.kind == "path_to_sink"]
+        most = max(most, len(paths))
+        assert len({it.prompt.split("`")[1] for it in paths}) == len(paths)
+        calls = [place for it in paths for place in lines(it)]
+        assert len(set(calls)) == len(calls)
+    assert most == 2
+
+
 def test_equal_seeds_give_equal_questions_and_no_name_is_asked_about_twice(tmp_path: Path) -> None:
     tree = tree_of(tmp_path, padded({**PYTHON, **NEAR}))
     one, two, other = (questions_of(tree, SHOP, 12, seed).questions for seed in (1, 1, 2))
@@ -371,6 +463,25 @@ def test_no_prompt_gives_a_place_away(tmp_path: Path) -> None:
     for it in made.questions:
         for place in it.key.places:
             assert f"{place.path}:{place.line}" not in it.prompt
+
+
+@pytest.mark.parametrize("kind", ["callers", "test_callers", "signature_edits", "uses"])
+def test_a_call_in_a_page_of_text_is_no_place_and_the_prompt_says_so(
+    tmp_path: Path, kind: str
+) -> None:
+    limits = {
+        "shop/limits.py": "MOST_COINS = 9\n",
+        "shop/bag.py": "from shop.limits import MOST_COINS\n\n\ndef fits(coins):\n"
+        "    few = coins < MOST_COINS\n    return few or coins == MOST_COINS\n",
+    }
+    names = "count_money(till)\nMOST_COINS\n"
+    pages = {"README.md": f"```python\n{names}```\n", "tests/all.approved.txt": names}
+    files = {**PYTHON, **limits, **pages}
+    made = key(tmp_path, files, kind, "MOST_COINS" if kind == "uses" else "count_money")
+    known = {it.path for it in (*made.key.places, *made.key.optional, *made.key.wrong)}
+    assert known.isdisjoint(pages)
+    assert "in a file that is no code (a page of documentation" in made.prompt
+    assert made.prompt.endswith(TAIL)
 
 
 def test_what_was_built_is_not_asked_about(tmp_path: Path) -> None:

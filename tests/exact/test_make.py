@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from runner.authoring.exact import question_files
+from runner.authoring.exact.checking import Opinion
 from runner.authoring.exact.language_servers import PROGRAMS
-from runner.authoring.exact.question_files import folder_name, read_suite
+from runner.authoring.exact.own_questions import OwnQuestions, make_questions
+from runner.authoring.exact.question_files import FILE, SUITE, CheckedSuite, folder_name, read_suite
+from runner.authoring.exact.second_opinion import KeyComparison
+from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from tests.checkout import COMMAND, ROOT
 from tests.helpers import PATIENCE_SEC
@@ -62,10 +67,11 @@ def test_two_processes_make_the_same_questions_of_one_tree(tmp_path: Path, proje
 def test_a_past_fix_is_asked_about_at_the_commit_before_it(tmp_path: Path, project: Path) -> None:
     parent = commit(tmp_path / "shop", BEFORE)
     commit(tmp_path / "shop", AFTER, "fix(tax): a missing till breaks `add_tax` (#12)")
-    arguments = ("--repo", "../shop", "--from-history", "--name", "shop")
+    arguments = ("--repo", "../shop", "--from-history", "--name", "shop-of-many-long-words")
     fairtrial(project, "exact", "make", *arguments)
-    (path,) = (project / "scenarios/exact").glob("shop-past-fix-*/questions.yaml")
+    (path,) = (project / "scenarios/exact").glob("shop-of-many-long-wo-past-fix-*/questions.yaml")
     made = read_suite(path)
+    assert len(f"{path.parent.name}.{made.questions[0].name}") <= 64
     assert made.repository.label.endswith(parent)
     (question,) = made.questions
     assert "`shop/day.py:6`" in question.prompt
@@ -76,6 +82,44 @@ def test_a_past_fix_is_asked_about_at_the_commit_before_it(tmp_path: Path, proje
     assert "add_tax" not in question.prompt
 
 
+def test_a_check_says_what_was_found_now_and_not_what_the_file_says(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tmp_path / "shop", MANY)
+    arguments = ("--repo", "../shop", "--questions", "6", "--unchecked", "--name", "shop")
+    fairtrial(project, "exact", "make", *arguments)
+
+    def one_is_silent(_: Checkout, folder: Path) -> CheckedSuite:
+        """Nothing is asked: no engine."""
+        asked = read_suite(folder / FILE).questions
+        opinions = [
+            Opinion(
+                program="ty 1",
+                said=KeyComparison(
+                    question=it.name, kind=it.key.kind, language="python", answered=bool(number)
+                ),
+            )
+            for number, it in enumerate(asked)
+        ]
+        return CheckedSuite(name=folder.name, questions=asked, opinions=tuple(opinions))
+
+    monkeypatch.setattr(question_files, "check_suite", one_is_silent)
+    said, _ = fairtrial(project, "exact", "check", "shop")
+    count = len(read_suite(project / SUITE / "shop" / FILE).questions)
+    last = said.splitlines()[-1]
+    assert last == f"{count} questions; about 1 of them no second program said anything now"
+
+
+def test_questions_of_ones_own_are_checked_by_the_command_that_is_told(
+    tmp_path: Path, project: Path
+) -> None:
+    commit(tmp_path / "shop", MANY)
+    told: list[str] = []
+    asked = OwnQuestions(repo=str(tmp_path / "shop"), count=6, label="shop")
+    make_questions(asked, project, tmp_path / "state", os.environ, told.append)
+    assert any(f"`fairtrial --root {project} exact check shop`" in line for line in told)
+
+
 def test_nothing_to_ask_about_is_said(tmp_path: Path, project: Path) -> None:
     commit(tmp_path / "empty", {"README.md": "nothing\n"})
     arguments = ("--repo", "../empty", "--unchecked")
@@ -83,6 +127,45 @@ def test_nothing_to_ask_about_is_said(tmp_path: Path, project: Path) -> None:
     assert "nothing here can be asked whose whole answer is proven" in said
     _, said = fairtrial(project, "exact", "make", code=1)
     assert "either --source or --repo" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("exact", "make", "--unchecked", "--label", "Secret.Shop"), "--label secret.shop"),
+        (("exact", "make", "--unchecked", "--name", "../Shop"), "--name shop"),
+        (("exact", "make", "--unchecked", "--name", "a" * 24), f"--name {'a' * 23}"),
+        (("run", "--exact", "--dry-run", "--label", "Shop"), "--label shop"),
+        (("scenario", "new", "--label", "-shop-"), "--label shop"),
+    ],
+)
+def test_a_name_that_no_scenario_can_bear_is_refused_with_one_that_it_can(
+    tmp_path: Path, project: Path, words: tuple[str, ...], hint: str
+) -> None:
+    commit(tmp_path / "shop", MANY)
+    *first, option, value = words
+    _, said = fairtrial(project, *first, "--repo", "../shop", f"{option}={value}", code=1)
+    assert "small letters, digits, dots, dashes and underscores" in said
+    assert f"hint: {hint}\n" in said
+    assert not (project / "scenarios/exact").exists()
+
+
+def test_a_password_in_a_url_is_refused_and_kept_out_of_what_is_said(project: Path) -> None:
+    words = ("--repo", "https://me:hidden@localhost:1/shop", "--commit", "0" * 40, "--unchecked")
+    _, said = fairtrial(project, "exact", "make", *words, code=1)
+    assert "--repo, --commit 0000000000000000000000000000000000000000: a password in a URL" in said
+    assert "hidden" not in said
+
+
+def test_a_label_longer_than_an_id_has_room_for_is_cut_in_ids_alone(
+    tmp_path: Path, project: Path
+) -> None:
+    commit(tmp_path / "shop", MANY)
+    label = "shop-" + "a" * 40
+    asked = OwnQuestions(repo=str(tmp_path / "shop"), count=6, label=label)
+    names = make_questions(asked, project, tmp_path / "state", os.environ, lambda _: None)
+    assert names
+    assert all(it.startswith(label[:23] + ".") and len(it) <= 64 for it in names)
 
 
 @pytest.mark.parametrize(

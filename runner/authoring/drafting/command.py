@@ -22,6 +22,7 @@ from runner.catalog.project import require_catalog_place
 from runner.grounding.commit_files import GitFiles
 from runner.protocols import Log
 from runner.records import CommitSha
+from runner.records.repositories import plain_name
 from runner.repositories.folders import OwnRepository, own_source
 from runner.repositories.local_labels import LOCAL_FILE, history_of, label_of, remember
 from runner.support.errors import FairtrialError
@@ -137,7 +138,7 @@ def _notes(tree: Tree, proposals: Sequence[StepDraft]) -> Iterator[str]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:63] or "own"
+    return plain_name(name)[:63] or "own"
 
 
 def _from_history(asked: _Invocation, own: OwnRepository) -> list[NewScenario]:

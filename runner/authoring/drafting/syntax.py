@@ -18,7 +18,7 @@ from runner.grounding.symbols import SourceFile
 
 DefinitionKind = Literal["function", "prototype", "class", "import", "other"]
 """Of a definition."""
-_FUNCTIONS = frozenset(
+FUNCTIONS = frozenset(
     """
     function_definition function_declaration method_declaration method_definition function_item
     method singleton_method local_function_statement generator_function_declaration
@@ -99,7 +99,7 @@ class Parsed:
         for _ in range(_CLIMB):
             if above is None:
                 break
-            if above.type in _FUNCTIONS:
+            if above.type in FUNCTIONS:
                 return "function"
             if above.type in _PROTOTYPES:
                 return "prototype"

@@ -42,7 +42,7 @@ def means(module: str, importing: str, path: str) -> bool:
 
 
 def _without_ending(path: str) -> str:
-    return re.sub(r"/(?:index|__init__)$", "", _ENDING.sub("", path))
+    return re.sub(r"(?:^|/)(?:index|__init__)$", "", _ENDING.sub("", path))
 
 
 def _python(module: str, importing: str) -> str | None:
@@ -54,11 +54,11 @@ def _python(module: str, importing: str) -> str | None:
     folder = importing
     for _ in range(dots):
         folder = posixpath.dirname(folder)
-    return posixpath.normpath(f"/{folder}/{names}")
+    return posixpath.normpath(posixpath.join("/", folder, names))
 
 
 def _script(module: str, importing: str) -> str | None:
     if not module.startswith("."):
         return None
-    place = posixpath.normpath(f"/{posixpath.dirname(importing)}/{module}")
+    place = posixpath.normpath(posixpath.join("/", posixpath.dirname(importing), module))
     return _without_ending(place)

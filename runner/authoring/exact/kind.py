@@ -40,6 +40,12 @@ _APART = 2 * TOLERANCE
 HALF_TEST = re.compile(r"(?:^|/)(?:testing|testdata|fixtures?|specs?|androidTest)/|conftest\.py$")
 """What some take for tests and others do not: a name that is called there is not asked about."""
 BUILT = " What was built from the sources (dist, build, node_modules and the like) does not count."
+NO_CODE = (
+    " What stands in a file that is no code (a page of documentation, a notebook, a recorded"
+    " listing) does not count."
+)
+"""README.md may call it in an example, and nothing could prove that this is the same function."""
+_OF_CODE = frozenset[ExactKind](("callers", "test_callers", "signature_edits", "uses"))
 TAIL = " Cite path:line for each, and nothing else. If there is none, say that there is none."
 
 
@@ -52,6 +58,8 @@ class Kind:
     """What may be asked about, each by a name of its own; cheap, and nothing proven yet."""
     ask: Callable[[Ground, str], ExactQuestion | None]
     """The question about one of them; None if its answer is not proven, or not worth asking."""
+    alone: Callable[[ExactQuestion], Iterable[str]] = lambda _: ()
+    """What no other question of the kind may have too."""
     share: float = 1.0
     """Of the turns that the kinds take: an answer of no place is a kind beside another."""
 
@@ -171,6 +179,8 @@ def question(  # noqa: PLR0913 - what an answer is held against, each by its nam
         optional=tuple(beside),
         wrong=tuple(misses[:_MOST_WRONG]),
     )
+    if kind in _OF_CODE:
+        prompt += NO_CODE
     return ExactQuestion(name=_slug(f"{kind}-{subject}"), prompt=prompt + TAIL, key=key)
 
 

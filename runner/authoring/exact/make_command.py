@@ -11,6 +11,7 @@ from runner.authoring.exact.question_files import (
     SuiteRequest,
     make_of_history,
     make_suite,
+    require_folder_name,
     source_of,
 )
 from runner.catalog.checkout import Checkout
@@ -42,6 +43,8 @@ def made_files(checkout: Checkout, request: MakeRequest, into: Path) -> Iterator
     """
     if bool(request.source) == bool(request.repo):
         raise FairtrialError("either --source or --repo says what is asked about", where="make")
+    if request.name:
+        require_folder_name(request.name)
     if request.source:
         yield make_suite(checkout, _wanted(request, None), into)
         return

@@ -18,9 +18,10 @@ from runner.authoring.exact import (
     test_callers,
     which_definition,
 )
+from runner.authoring.exact.bounds import most_of_kind, most_of_none
 from runner.authoring.exact.kind import BUILT, TAIL, Ground, Kind
 from runner.records import Budget, Source
-from runner.records.exact import ExactQuestion, ExactQuestions
+from runner.records.exact import ExactKind, ExactQuestion, ExactQuestions
 from runner.support.errors import FairtrialError
 
 T = TypeVar("T")
@@ -50,7 +51,8 @@ def questions_of(
 ) -> ExactQuestions:
     """Up to `count` questions about a commit, each with a key that the tree proves.
 
-    Equal trees and seeds give equal questions. Raises FairtrialError if the tree proves none.
+    Equal trees and seeds give equal questions. Whoever asks them has `settled` bound what is left
+    of them. Raises FairtrialError if the tree proves none.
     """
     ground = Ground(tree)
     found = _chosen(ground, count, random.Random(seed))  # noqa: S311 - a published draw
@@ -86,11 +88,6 @@ def _said(asked: ExactQuestion, ground: Ground) -> ExactQuestion:
     return asked.model_copy(update={"prompt": asked.prompt.replace(TAIL, BUILT + TAIL)})
 
 
-def most_of_kind(count: int) -> int:
-    """A quarter of so many questions; of few, two."""
-    return max(count // 4, 2)
-
-
 def _chosen(ground: Ground, count: int, lot: random.Random) -> list[ExactQuestion]:
     """Half from all that fit, of kinds that have no quarter yet; the rest for a spread."""
     waiting = {name: _shuffled(kind.subjects(ground), lot) for name, kind in KINDS.items()}
@@ -119,12 +116,13 @@ class _Taken:
         self._by_door: Counter[str] = Counter()
         self._subjects: set[str] = set()
         self._names: set[str] = set()
+        self._alone: set[tuple[ExactKind, str]] = set()
 
     def is_full(self, name: str) -> bool:
         quarter, kind = most_of_kind(self.count), KINDS[name]
         # Whoever always says that there is none would be right too often.
         none = sum(not it.key.places for it in self.found)
-        if name in _OF_NONE and none >= quarter:
+        if name in _OF_NONE and none >= most_of_none(self.count):
             return True
         by_door = max(quarter * kind.share, 1)
         return self._by_kind[kind.kind] >= quarter or self._by_door[name] >= by_door
@@ -139,6 +137,10 @@ class _Taken:
         asked = KINDS[name].ask(self.ground, subject)
         if asked is None or asked.name in self._names:
             return False
+        alone = {(asked.key.kind, it) for it in KINDS[name].alone(asked)}
+        if alone & self._alone:
+            return False
+        self._alone |= alone
         self._names.add(asked.name)
         self._subjects.add(subject)
         self._by_kind[asked.key.kind] += 1

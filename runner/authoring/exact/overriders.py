@@ -8,6 +8,7 @@ from runner.authoring.drafting.families import Family, bases_of, families
 from runner.authoring.drafting.traits import trait_families
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
 from runner.authoring.exact.kind import Ground, Kind, anchor, question
+from runner.authoring.exact.reach import may_be_overridden
 from runner.records import MustCite
 from runner.records.exact import ExactQuestion
 
@@ -31,7 +32,7 @@ def _subjects(ground: Ground) -> Sequence[str]:
 
 def _ask(ground: Ground, shown: str) -> ExactQuestion | None:
     family = ground.kept("families", _families)[shown]
-    if _is_value_somewhere(ground, family.name):
+    if _is_value_somewhere(ground, family.name) or not _may_override(ground, family):
         return None
     base, *under = family.members
     places = [
@@ -49,6 +50,16 @@ def _ask(ground: Ground, shown: str) -> ExactQuestion | None:
         places=places,
         optional=[own, *heads],
         wrong=_defined(ground, family.name),
+    )
+
+
+def _may_override(ground: Ground, family: Family) -> bool:
+    """A static method of a class under it hides the base's, and a private one is another."""
+    base = family.members[0]
+    return all(
+        may_be_overridden(ground.tree.code[path], it)
+        for path, it in ground.tree.definitions[family.name]
+        if (path, it.line) == (base.path, base.line)
     )
 
 
@@ -96,6 +107,8 @@ def _methods_of_bases(ground: Ground) -> Sequence[str]:
 def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:
     symbol = ground.symbol(name)
     if symbol is None or ASIDE_FOLDERS.search(symbol.path):
+        return None
+    if not may_be_overridden(ground.tree.code[symbol.path], symbol.definition):
         return None
     calls = [MustCite(path=it.path, line=it.line, symbol=name) for it in symbol.calls]
     return question(

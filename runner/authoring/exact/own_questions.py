@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.authoring.drafting.command import keep
 from runner.authoring.drafting.tree import Tree
+from runner.authoring.exact.bounds import settled
 from runner.authoring.exact.making import questions_of
 from runner.authoring.exact.proven import proven
-from runner.authoring.exact.question_files import read_suite, write_questions
+from runner.authoring.exact.question_files import folder_name, read_suite, write_questions
 from runner.catalog.catalog import EXACT
 from runner.catalog.exact_questions import QUESTIONS_FILE
 from runner.catalog.project import write_project_lock
@@ -52,7 +54,8 @@ def make_questions(
     own = own_source(asked.repo, asked.commit, asked.dirty, state, label=label, environ=environ)
     for note in own.notes:
         log(note)
-    name = own.source.local_label or own.pin.commit[:12]
+    # A label may be longer than a scenario's id has room for.
+    name = folder_name(own.source.label) if own.source.local_label else own.pin.commit[:12]
     path = project / "scenarios" / EXACT / name / QUESTIONS_FILE
     if path.is_file():
         # Its lock stays as it is too: what was edited since has to be looked at and locked.
@@ -64,7 +67,8 @@ def make_questions(
         keep(project, own)
         write_project_lock(project)
         log(f"made {len(found.questions)} questions whose whole answer is proven: {path}")
-        log("  no second program was asked: `fairtrial exact check` asks those that there are")
+        check = f"fairtrial --root {shlex.quote(str(project))} exact check {name}"
+        log(f"  no second program was asked: `{check}` asks those that there are")
     return [f"{name}.{it.name}" for it in found.questions]
 
 
@@ -77,7 +81,8 @@ def _made(name: str, asked: OwnQuestions, own: OwnRepository, log: Log) -> Exact
     if not kept:
         hint = "a larger repository, or one in a language that docs/exact.md lists"
         raise FairtrialError("no question that was made proves itself", hint=hint)
-    return made.model_copy(update={"questions": tuple(kept)})
+    asked_of = settled(made.questions, kept, asked.count, log)
+    return made.model_copy(update={"questions": tuple(asked_of)})
 
 
 def _kept(path: Path, label: str) -> ExactQuestions:

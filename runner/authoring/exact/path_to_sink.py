@@ -77,4 +77,10 @@ def _upwards(ground: Ground, name: str) -> Iterator[Hop]:
         seen.add(name)
 
 
-KIND = Kind(kind="path_to_sink", subjects=_subjects, ask=_ask)
+def _alone(asked: ExactQuestion) -> Iterator[str]:
+    """Where it begins, and each call: a path within another would be asked about twice."""
+    yield asked.prompt.split("`")[1]
+    yield from (f"{it.path}:{it.line}" for it in asked.key.places)
+
+
+KIND = Kind(kind="path_to_sink", subjects=_subjects, ask=_ask, alone=_alone)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import tree_sitter
 
 from runner.authoring.drafting.syntax import Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
+from runner.authoring.exact.import_paths import means
 from runner.authoring.exact.kind import MOST, Ground, Kind, near_misses, question
 from runner.records import MustCite
 from runner.records.exact import ExactQuestion
 
 _LANGUAGES = frozenset("python typescript tsx javascript rust".split())
 _STARS = re.compile(
-    rb"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*|export\s*\*(?:\s*as\s+\w+)?\s*from\s*['\"]([^'\"]+)|"
+    rb"^\s*from\s+([.\w]+)\s+import\s*\(?\s*\*|export(?:\s+type)?\s*\*(?:\s*as\s+\w+)?\s*from\s*['\"]([^'\"]+)|"
     rb"\bpub(?:\([^)]*\))?\s+use\s+([\w:]+)::\*",
     re.M,
 )
@@ -25,6 +27,7 @@ _WHAT = {
 }
 _IN_SCRIPTS = "an `export … from` of it by its name"
 _CLIMB = 8
+_DOTTED = (".py", ".pyi", ".rs")
 
 
 def _subjects(ground: Ground) -> Sequence[str]:
@@ -59,6 +62,7 @@ def _question(ground: Ground, name: str, places: Sequence[MustCite]) -> ExactQue
         places=places,
         optional=[
             MustCite(path=path, line=definition.line, symbol=name),
+            *_stars_above(ground, {it.path for it in places}),
             *_named_in_strings(ground, name, {it.path for it in places} | {path}),
         ],
         wrong=[*_imports(ground, name), *near_misses(ground, name)],
@@ -72,7 +76,9 @@ def _exports(ground: Ground, name: str) -> list[MustCite] | None:
     aside = TEST_PATH.search(path) or ASIDE_FOLDERS.search(path)
     if home.language not in _LANGUAGES or definition.owners or aside:
         return None
-    if home.kind(definition) not in ("function", "class") or _stem(path) in _starred(ground):
+    if home.kind(definition) not in ("function", "class"):
+        return None
+    if any(_hands_on(it, path) for it in _stars(ground)):
         return None
     found = []
     for where in ground.tree.holders[name]:
@@ -105,7 +111,7 @@ def _role(parsed: Parsed, at: int, name: str) -> bool | None:
     for _ in range(_CLIMB):
         if node is None:
             return False
-        if node.child_by_field_name("alias") is not None:
+        if node.child_by_field_name("alias") is not None or _is_handed_on(node):
             return None
         if node.type in ("import_from_statement", "export_statement", "use_declaration"):
             return _is_export(parsed, node)
@@ -117,6 +123,17 @@ def _role(parsed: Parsed, at: int, name: str) -> bool | None:
     return False
 
 
+def _is_handed_on(node: tree_sitter.Node) -> bool:
+    """`export { open }` of what was imported: a re-export, and none by the prompt's words."""
+    clause = node.parent
+    statement = clause.parent if clause else None
+    return (
+        node.type == "export_specifier"
+        and statement is not None
+        and statement.child_by_field_name("source") is None
+    )
+
+
 def _is_export(parsed: Parsed, node: tree_sitter.Node) -> bool:
     if node.type == "import_from_statement":
         return parsed.path.endswith("__init__.py")
@@ -125,22 +142,49 @@ def _is_export(parsed: Parsed, node: tree_sitter.Node) -> bool:
     return any(it.type == "visibility_modifier" for it in node.named_children)
 
 
-def _starred(ground: Ground) -> frozenset[str]:
-    """Last names of modules of which everything is imported or exported somewhere."""
-    return ground.kept("starred", lambda it: frozenset(_stars(it)))
+class _Star(NamedTuple):
+    """A line that imports or exports all that a module has."""
+
+    path: str
+    line: int
+    module: str
 
 
-def _stars(ground: Ground) -> Iterator[str]:
+def _stars(ground: Ground) -> list[_Star]:
+    return ground.kept("stars", lambda it: list(_read_stars(it)))
+
+
+def _read_stars(ground: Ground) -> Iterator[_Star]:
     for parsed in ground.tree.code.values():
         if parsed.language in _LANGUAGES:
             for hit in _STARS.finditer(parsed.source):
                 module = next(filter(None, hit.groups())).decode("utf-8", "replace")
-                yield _stem(
-                    re.sub(r"::|(?<=\w)\.(?=\w)(?!(?:[cm]?[jt]sx?)$)", "/", module).lstrip(".")
-                )
-                # `from . import *` and `export * from '.'` may mean any file of the folder.
-                if not module.strip("./"):
-                    yield parsed.path.split("/")[-2] if "/" in parsed.path else ""
+                begin = hit.end() - len(hit[0].lstrip())
+                yield _Star(parsed.path, parsed.file.occurrences.line(begin), module)
+
+
+def _hands_on(star: _Star, path: str) -> bool:
+    """All of that file? By its last name alone, where the path begins with no dot."""
+    if star.module.startswith("."):
+        return means(star.module, star.path, path)
+    parts = re.split(r"::|\." if star.path.endswith(_DOTTED) else "/", star.module)
+    return _stem("/".join(parts)) == _stem(path)
+
+
+def _stars_above(ground: Ground, paths: Iterable[str]) -> list[MustCite]:
+    """Lines that hand the name on without naming it: it is public by them too."""
+    known, found = set(paths), set[_Star]()
+    for _ in range(_CLIMB):
+        more = {
+            it
+            for it in _stars(ground)
+            if it not in found and any(_hands_on(it, path) for path in known)
+        }
+        if not more:
+            break
+        found |= more
+        known |= {it.path for it in more}
+    return [MustCite(path=it.path, line=it.line) for it in sorted(found)[:MOST]]
 
 
 def _stem(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,9 @@ import yaml
 from pydantic import TypeAdapter
 
 from runner.authoring.drafting.tree import Tree
+from runner.authoring.exact.bounds import settled
 from runner.authoring.exact.checking import Opinion, agreed, opinions_on
-from runner.authoring.exact.making import most_of_kind, questions_about, questions_of
+from runner.authoring.exact.making import questions_about, questions_of
 from runner.authoring.exact.past_fix import past_fixes
 from runner.authoring.exact.proven import proven
 from runner.catalog.checkout import Checkout
@@ -23,6 +24,7 @@ from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
 from runner.records import CommitSha, Record, Source, parse_yaml, read_text
 from runner.records.exact import ExactQuestion, ExactQuestions
+from runner.records.repositories import PLAIN, is_plain_name, plain_name
 from runner.repositories.folders import OwnRepository, cache_of
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
@@ -36,6 +38,7 @@ _HELD_BACK = 3
 """One of so many is in no example of the documentation."""
 _LARGEST_BYTES = 8 * 2**20
 _COLUMNS = 100
+_LONGEST_ID = 64
 _LONGEST_FOLDER = 23
 """With a question's name behind it, it is a scenario's id of at most 64 characters."""
 
@@ -72,7 +75,7 @@ def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
         sure = made.model_copy(update={"questions": tuple(kept)})
         kept = proven(name, sure, files, log)
     log(f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out")
-    kept = _held_back(_trimmed(kept, count), request.seed)
+    kept = _held_back(settled(made.questions, kept, count, log), request.seed)
     if not kept:
         raise FairtrialError("no question of it is left", where=request.source.label)
     whole = made.model_copy(update={"questions": tuple(kept)})
@@ -90,7 +93,9 @@ def make_of_history(
         source = own.source.model_copy(update={"commit": fix.parent})
         with GitFiles(history, fix.parent) as files:
             made = questions_about(Tree(files), source, [fix.question], request.seed)
-        name = f"{request.name or folder_name(own.source.label)}-{fix.question.name}"
+        # The question's name stands in the folder's too, and both in the scenario's id.
+        room = _LONGEST_ID - 2 * len(fix.question.name) - len("-.")
+        name = f"{(request.name or folder_name(own.source.label))[:room]}-{fix.question.name}"
         yield fix.parent, write_questions(into, name, made)
 
 
@@ -99,20 +104,6 @@ def write_questions(into: Path, name: str, questions: ExactQuestions) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_text(questions), encoding="utf-8")
     return path
-
-
-def _trimmed(questions: Sequence[ExactQuestion], count: int) -> list[ExactQuestion]:
-    """Half drawn, in the order of the draw; of no kind more than a quarter."""
-    by_kind: Counter[str] = Counter()
-    kept: list[ExactQuestion] = []
-    for drawn, most in ((True, (count + 1) // 2), (False, count)):
-        for question in questions:
-            kind = question.key.kind
-            fits = by_kind[kind] < most_of_kind(count) and len(kept) < most
-            if question.drawn == drawn and fits:
-                by_kind[kind] += 1
-                kept.append(question)
-    return kept
 
 
 def _held_back(questions: Sequence[ExactQuestion], seed: int) -> list[ExactQuestion]:
@@ -201,6 +192,12 @@ class CheckedSuite:
     name: str
     questions: tuple[ExactQuestion, ...]
     opinions: tuple[Opinion, ...]
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Questions about which no program says anything now."""
+        answered = {it.said.question for it in self.opinions if it.said.answered}
+        return tuple(it.name for it in self.questions if it.name not in answered)
 
 
 def check_suite(checkout: Checkout, folder: Path) -> CheckedSuite:
@@ -291,4 +288,12 @@ def folder_name(label: str) -> str:
     """`pypi:flask==3.1.2` → `flask`; `git:local:shop@…` → `shop`."""
     bare = re.split(r"==|(?<=.)@", label.partition(":")[2])[0].removeprefix("local:")
     bare = bare.rstrip("/").removesuffix(".git").rpartition("/")[2]
-    return re.sub(r"[^a-z0-9._-]+", "-", bare.lower()).strip("-._")[:_LONGEST_FOLDER]
+    return plain_name(bare)[:_LONGEST_FOLDER]
+
+
+def require_folder_name(name: str) -> None:
+    """Raises FairtrialError if no scenario could begin with it."""
+    if not is_plain_name(name) or len(name) > _LONGEST_FOLDER:
+        what = f"a folder's name is of {PLAIN}, {_LONGEST_FOLDER} at most"
+        hint = f"--name {plain_name(name)[:_LONGEST_FOLDER] or 'shop'}"
+        raise FairtrialError(what, where=f"--name {name}", hint=hint)

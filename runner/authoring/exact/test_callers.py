@@ -14,6 +14,7 @@ from runner.authoring.exact.kind import (
     place_of,
     question,
 )
+from runner.authoring.exact.reach import may_be_called_by_tests
 from runner.records.exact import ExactQuestion
 
 _FEWEST_TEST_FILES = 5
@@ -54,6 +55,8 @@ def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:
     if symbol is None or symbol.doubtful_tests or not symbol.own_calls:
         return None
     if symbol.test_calls or ground.is_in_tests(name) or ground.test_files < _FEWEST_TEST_FILES:
+        return None
+    if not may_be_called_by_tests(ground, symbol):
         return None
     return question(
         "test_callers",

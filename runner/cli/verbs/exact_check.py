@@ -47,6 +47,6 @@ def _checked(checkout: Checkout, names: Sequence[str]) -> list[CheckedSuite]:
 
 
 def _unconfirmed(checked: Sequence[CheckedSuite]) -> str:
-    questions = [it for suite in checked for it in suite.questions]
-    alone = sum(not it.confirmed_by for it in questions)
-    return f"{len(questions)} questions; of {alone} no second program says anything"
+    count = sum(len(suite.questions) for suite in checked)
+    alone = sum(len(suite.unanswered) for suite in checked)
+    return f"{count} questions; about {alone} of them no second program said anything now"

@@ -1,0 +1,100 @@
+"""How many questions of one sort there may be: of those that are made, not of those asked for.
+
+Of 400 that were asked for, a quarter was more than all that a small repository has: most of what it
+had were of no place, and whoever always said so would have won.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import get_args
+
+from runner.protocols import Log
+from runner.records.exact import ExactKind, ExactQuestion
+from runner.support.errors import FairtrialError
+
+_FEWEST = 12
+"""The bound on kinds gives way before it leaves fewer, which could rank nobody: where three kinds
+can be asked, a quarter of each would end at six. The bound on none never gives way."""
+_KINDS = [it for it in get_args(ExactKind) if it != "past_fix"]
+
+
+def most_of_kind(count: int) -> int:
+    """A quarter of so many questions; of few, two."""
+    return max(count // 4, 2)
+
+
+def most_of_none(count: int) -> int:
+    """Of no place: a quarter, and of three none at all."""
+    return count // 4
+
+
+def settled(
+    found: Sequence[ExactQuestion], left: Sequence[ExactQuestion], count: int, log: Log
+) -> list[ExactQuestion]:
+    """Those that are asked, of what is left of all that were found; a line says why they are few.
+
+    Raises FairtrialError if all that is left is of no place.
+    """
+    kept = within_bounds(_trimmed(left, count))
+    if left and not kept:
+        hint = "whoever always says so would be right; a larger repository has others"
+        raise FairtrialError("the answer of all that can be asked here is none", hint=hint)
+    if len(kept) < count:
+        log(_why_fewer(found, kept, count))
+    return kept
+
+
+def _trimmed(questions: Sequence[ExactQuestion], count: int) -> list[ExactQuestion]:
+    """Half drawn, in the order of the draw; each sort up to its share of so many."""
+    by_kind: Counter[str] = Counter()
+    kept: list[ExactQuestion] = []
+    for drawn, most in ((True, (count + 1) // 2), (False, count)):
+        for question in questions:
+            kind = question.key.kind
+            fits = by_kind[kind] < most_of_kind(count) and len(kept) < most
+            if not question.key.places:
+                fits = fits and len(_of_none(kept)) < most_of_none(count)
+            if question.drawn == drawn and fits:
+                by_kind[kind] += 1
+                kept.append(question)
+    return kept
+
+
+def within_bounds(questions: Sequence[ExactQuestion]) -> list[ExactQuestion]:
+    """Without the surplus: of the sort that has most, the last that was made goes first."""
+    kept = list(questions)
+    while surplus := _surplus(kept):
+        fullest = _counts(surplus).most_common(1)[0][0]
+        kept.remove([it for it in surplus if it.key.kind == fullest][-1])
+    return kept
+
+
+def _surplus(kept: Sequence[ExactQuestion]) -> list[ExactQuestion]:
+    """All of a sort that there are too many of; nothing where there is none."""
+    none = _of_none(kept)
+    if len(none) > most_of_none(len(kept)):
+        return none
+    fullest, most = _counts(kept).most_common(1)[0] if kept else ("", 0)
+    if len(kept) <= _FEWEST or most <= most_of_kind(len(kept)):
+        return []
+    return [it for it in kept if it.key.kind == fullest]
+
+
+def _counts(questions: Sequence[ExactQuestion]) -> Counter[str]:
+    return Counter(it.key.kind for it in questions)
+
+
+def _of_none(questions: Sequence[ExactQuestion]) -> list[ExactQuestion]:
+    return [it for it in questions if not it.key.places]
+
+
+def _why_fewer(found: Sequence[ExactQuestion], kept: Sequence[ExactQuestion], count: int) -> str:
+    had, has = _counts(found), _counts(kept)
+    kinds = ", ".join(f"{it} {has[it]} of {had[it]}" if had[it] else f"{it} 0" for it in _KINDS)
+    return (
+        f"{len(kept)} questions of {count}: a quarter of them at most is of no place, or of one"
+        f" kind (of {_FEWEST} or fewer, more may be). Kept of those that were made: {kinds};"
+        f" of no place {len(_of_none(kept))} of {len(_of_none(found))}"
+    )
