@@ -15,13 +15,15 @@ from runner.records.exact import ExactKind, ExactQuestion
 from runner.support.errors import FairtrialError
 
 _FEWEST = 12
-"""The bound on kinds gives way before it leaves fewer, which could rank nobody: where three kinds
-can be asked, a quarter of each would end at six. The bound on none never gives way."""
+"""The bound on kinds gives way before it leaves fewer, which could rank nobody. The bound on none
+never gives way."""
 _KINDS = [it for it in get_args(ExactKind) if it != "past_fix"]
 
 
 def most_of_kind(count: int) -> int:
-    """A quarter of so many questions; of few, two."""
+    """A quarter of so many that are asked for; of few, two. Of those that are made it is half: some
+    repositories have three kinds, and a quarter of each would throw most of them away.
+    """
     return max(count // 4, 2)
 
 
@@ -77,7 +79,7 @@ def _surplus(kept: Sequence[ExactQuestion]) -> list[ExactQuestion]:
     if len(none) > most_of_none(len(kept)):
         return none
     fullest, most = _counts(kept).most_common(1)[0] if kept else ("", 0)
-    if len(kept) <= _FEWEST or most <= most_of_kind(len(kept)):
+    if len(kept) <= _FEWEST or most <= len(kept) // 2:
         return []
     return [it for it in kept if it.key.kind == fullest]
 
@@ -94,7 +96,7 @@ def _why_fewer(found: Sequence[ExactQuestion], kept: Sequence[ExactQuestion], co
     had, has = _counts(found), _counts(kept)
     kinds = ", ".join(f"{it} {has[it]} of {had[it]}" if had[it] else f"{it} 0" for it in _KINDS)
     return (
-        f"{len(kept)} questions of {count}: a quarter of them at most is of no place, or of one"
-        f" kind (of {_FEWEST} or fewer, more may be). Kept of those that were made: {kinds};"
+        f"{len(kept)} questions of {count}: a quarter of them at most is of no place, and half of"
+        f" one kind (of {_FEWEST} or fewer, more may be). Kept of those that were made: {kinds};"
         f" of no place {len(_of_none(kept))} of {len(_of_none(found))}"
     )
