@@ -1,4 +1,4 @@
-"""Texts shown shorter, and texts that look the same made equal."""
+"""Texts shown shorter, texts that look the same made equal, and numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -55,3 +55,8 @@ def _to_line_end(text: str) -> str:
 def _from_line_start(text: str) -> str:
     start = text.find("\n")
     return text[start + 1 :] if 0 <= start < len(text) // 2 else text
+
+
+def counted(count: int, noun: str, nouns: str = "") -> str:
+    """`1 call`, `2 calls`. `nouns`: where an s does not make it several."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.authoring.onboarding.screen import screen
-from runner.records import OutcomeKind, PypiSource, Step
+from runner.authoring.onboarding.tools_share import CellPair, ToolsShare, share_of
+from runner.records import Event, OutcomeKind, Prose, PypiSource, Step, ToolCall, ToolResult
 from runner.report.build_report import build_report
 from runner.report.records import Report
 from tests.helpers import CARD
@@ -110,7 +112,48 @@ def test_with_keys_it_ends_in_what_a_text_search_and_the_server_find() -> None:
     text = shown(keyed("offline"), use(4, 0, 0))
     assert "codegraph on 14 questions about pypi:flask==3.1.2" in text
     assert "a text search alone gets F1 0.500, and the same program with codegraph's tools" in text
-    assert "tools 0.700. No language model answered" in text
+    assert "tools 0.700. It searches by words in both arms. No language model answered" in text
+
+
+def call_of(origin: Literal["shell", "server"], text: str, *, error: bool = False) -> list[Event]:
+    made = ToolCall(step=1, turn=1, call_id=text, origin=origin, tool="find", arguments={})
+    shown = ToolResult(
+        step=1,
+        turn=1,
+        call_id=text,
+        text=text,
+        is_error=error,
+        size_chars=len(text),
+        digest="0" * 64,
+        truncated=False,
+        wall_sec=0.1,
+    )
+    return [made, shown]
+
+
+def answers(*places: str) -> Prose:
+    listed = "".join(f"- `{place}` has `finish_up()`\n" for place in places)
+    return Prose(step=1, turn=2, text=f"{listed}\nFOUND: {len(places)}")
+
+
+def test_what_both_arms_cite_alike_is_said_to_show_nothing_of_the_tools() -> None:
+    alone = [*call_of("shell", "app.py:5: finish_up()"), answers("app.py:5", "app.py:9")]
+    idle = [*call_of("server", "app.py:9: finish_up()", error=True), *alone]
+    helped = [*call_of("server", "app.py:9: finish_up()"), *alone]
+    more = [*call_of("server", "b.py:3: finish_up()"), answers("app.py:5", "app.py:9", "b.py:3")]
+    asked = {
+        name: CellPair(question=name, alone=alone, with_server=events)
+        for name, events in {"idle": idle, "helped": helped, "more": more}.items()
+    }
+    nothing = share_of([asked["idle"], asked["helped"]])
+    assert nothing == ToolsShare(questions=2, same=2, cited=4, named=1)
+    text = shown(keyed("offline"), replace(use(4, 0, 0), share=nothing))
+    assert "the tools' answers named 1 of the 4 places it cited with them" in text
+    assert "the same without them in 2 of 2 questions, so nothing follows about the tools." in text
+    some = share_of(list(asked.values()))
+    assert some == ToolsShare(questions=3, same=2, cited=7, named=2)
+    text = shown(keyed("offline"), replace(use(4, 0, 0), share=some))
+    assert "in 2 of 3 questions. No language model answered" in text
 
 
 def test_with_keys_and_a_model_it_ends_in_the_difference_and_its_interval() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from runner.agents.models import kind_name
 from runner.authoring.onboarding.tool_roles import writers
+from runner.authoring.onboarding.tools_share import ToolsShare, tools_share
 from runner.records import ToolCall, ToolResult
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import iter_transcript
@@ -17,6 +18,7 @@ from runner.runs.run_inputs import PreparedRun
 from runner.servers.example_arguments import Target, unknown_keys
 from runner.servers.tool_answers import finds_nothing, is_refusal
 from runner.support.errors import NotReadyError
+from runner.support.text import counted
 
 if TYPE_CHECKING:
     import mcp_types
@@ -52,6 +54,7 @@ class ServerUse:
     """Answered without an error, and found nothing."""
     tools: Mapping[str, int] = field(default_factory=dict)
     """As the model knows it -> how often it was called."""
+    share: ToolsShare = field(default_factory=ToolsShare)
 
     @property
     def none(self) -> bool:
@@ -75,7 +78,7 @@ def server_use(store: RunStore) -> ServerUse:
         made = {it.call_id: it.tool for it in events if _is_of_server(it)}
         tools.update(made.values())
         results += [it for it in events if isinstance(it, ToolResult) and it.call_id in made]
-    return _use_of(results, tools, failure)
+    return replace(_use_of(results, tools, failure), share=tools_share(store))
 
 
 def _is_of_server(event: object) -> TypeGuard[ToolCall]:
@@ -112,7 +115,8 @@ def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
     elif use.none:
         yield _unused(use)
     else:
-        yield f"{use.calls} calls of its tools, {use.errors} errors, {use.empty} found nothing"
+        calls, errors = counted(use.calls, "call"), counted(use.errors, "error")
+        yield f"{calls} of its tools, {errors}, {use.empty} found nothing"
         if use.errors:
             yield f"such as: {use.first_error}"
     if network_attempts:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
+from runner.authoring.onboarding.tools_share import ToolsShare
 from runner.report import tables
 from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Delta, Report
+from runner.support.text import counted
 
 WIDTH = 80
 NOTICES = 2
@@ -58,7 +60,7 @@ def _ended(arm: ArmReport) -> str:
     unanswered = {kind: n for kind, n in arm.tally.outcomes.items() if kind != "answered"}
     if not unanswered:
         return ""
-    cells = f"{arm.tally.planned} cell{'s' if arm.tally.planned > 1 else ''}"
+    cells = counted(arm.tally.planned, "cell")
     return f"{arm.label}, of {cells}: {', '.join(f'{n} {kind}' for kind, n in unanswered.items())}"
 
 
@@ -78,8 +80,7 @@ def _used(use: ServerUse, tools: Sequence[str]) -> str:
 
 
 def _calls_of(use: ServerUse) -> str:
-    calls = f"{use.calls} call{'s' if use.calls > 1 else ''}"
-    errors = f"{use.errors} error{'' if use.errors == 1 else 's'}"
+    calls, errors = counted(use.calls, "call"), counted(use.errors, "error")
     return f"{calls}: {errors}, {use.empty} found nothing"
 
 
@@ -153,9 +154,8 @@ def _calls(arm: ArmReport, use: ServerUse | None) -> tuple[str, str]:
 
 def _card_line(tried: OnboardedServer) -> str:
     card = tried.card
-    tools = f"{len(card.tools)} tool{'s' if len(card.tools) > 1 else ''}"
     parts = [
-        f"{tools}, about {card.schema_tokens:,} tokens of schemas",
+        f"{counted(len(card.tools), 'tool')}, about {card.schema_tokens:,} tokens of schemas",
         f"ready in {card.initialize_sec + card.warm_up_sec + card.ready_sec:.1f} s",
     ]
     if tried.writing_tools:
@@ -178,7 +178,7 @@ def sentence(report: Report, server: str, use: ServerUse) -> str:
     if unused := _unused(report, server, use):
         return unused
     if report.keyed:
-        return _of_keys(report, arm, shell)
+        return _of_keys(report, arm, shell, use.share)
     calls, errors = use.calls, use.errors
     short = [kind for kind in arm.tally.outcomes if kind != "answered"]
     told = f"With {server} the answers score {arm.fairness.score.value:.3f}, with the shell alone "
@@ -215,20 +215,32 @@ def _unused(report: Report, server: str, use: ServerUse) -> str:
     return ""
 
 
-def _of_keys(report: Report, arm: ArmReport, shell: ArmReport) -> str:
+def _of_keys(report: Report, arm: ArmReport, shell: ArmReport, share: ToolsShare) -> str:
     """What the keys say: of a program what its search finds, of a model the difference."""
     with_server, alone = _number(_score(report, arm), 3), _number(_score(report, shell), 3)
     where, delta = _asked(report), arm.delta
     if not report.language_model:
         return (
             f"Of the places that {where} ask for, a text search alone gets F1 {alone}, and the "
-            f"same program with {arm.server}'s tools {with_server}. No language model answered, "
-            "so this says what the tools find, not whether they help one: --model NAME asks one."
+            f"same program with {arm.server}'s tools {with_server}. It searches by words in both "
+            f"arms{_owed(share)}. No language model answered: --model NAME asks one."
         )
     told = f"With {arm.server} F1 is {with_server}, with the shell alone {alone}: "
     told += f"{_number(delta.value, 3)}{_reach(delta)}, {delta.says}. {report.ranked_by}"
     if arm.costs.tokens_vs_shell is not None:
         told += f" It took {arm.costs.tokens_vs_shell:.2f} times the tokens."
+    return told
+
+
+def _owed(share: ToolsShare) -> str:
+    """Of the program's answers, what the tools had a part in; empty if no question had both."""
+    if not share.questions:
+        return ""
+    told = f": the tools' answers named {share.named} of the {counted(share.cited, 'place')} it "
+    told += f"cited with them, and it cited the same without them in {share.same} of "
+    told += counted(share.questions, "question")
+    if share.same == share.questions:
+        told += ", so nothing follows about the tools"
     return told
 
 
