@@ -20,6 +20,7 @@ NAMES = 5
 """Tools that a line names."""
 TRIALS = 3
 _LABEL = 30
+_PLACEHOLDER = "claude-ID"
 Again = Callable[[str], str]
 
 
@@ -45,7 +46,10 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
         for substitute in map(clean, arm.substitutes):
             lines += _wrapped(f"{arm.label} is not as its users have it: {substitute}")
     lines += ["", *_wrapped(sentence(report, tried.server, use))]
-    return "\n".join([*lines, f"next: {_next(report, tried.server, use, again)}", page])
+    command = _next(report, tried.server, use, again)
+    if _PLACEHOLDER in command:
+        lines += _wrapped(f"{_PLACEHOLDER} stands for a model's name, and needs a key of yours.")
+    return "\n".join([*lines, f"next: {command}", page])
 
 
 def _asked(report: Report) -> str:
@@ -94,7 +98,7 @@ def _next(report: Report, server: str, use: ServerUse, again: Again) -> str:
     if use.calls and use.errors + use.empty == use.calls:
         return f"fairtrial server tools {server}"
     if not report.language_model:
-        return again("--model claude-ID")
+        return again(f"--model {_PLACEHOLDER}")
     if report.keyed:
         # Another question says more than another trial.
         return again(f"--questions {2 * len(report.scenarios)}")
