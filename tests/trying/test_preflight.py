@@ -9,6 +9,7 @@ import pytest
 
 from runner.authoring.onboarding.preflight import (
     ServerUse,
+    ends_uncalled,
     remarks,
     require_used,
     says_that_it_failed,
@@ -39,10 +40,8 @@ def advice(use: ServerUse, *models: str) -> list[str]:
     return list(require_used(use, models, "mine", lambda: [READ, FIND, WRITE]))
 
 
-@pytest.mark.parametrize("use", [used(0, 0), used(3, 3)])
-def test_offline_it_ends_where_nothing_would_be_shown_and_says_what_is_unknown(
-    use: ServerUse,
-) -> None:
+def test_offline_it_ends_where_every_call_failed_and_says_what_is_unknown() -> None:
+    use = used(3, 3)
     with pytest.raises(NotReadyError) as caught:
         advice(use, "offline")
     (remark,) = remarks(use, 0)
@@ -51,6 +50,14 @@ def test_offline_it_ends_where_nothing_would_be_shown_and_says_what_is_unknown(
     assert lacking == ["  read_output needs output_id, of which nothing is known"]
     assert "--model NAME" in caught.value.hint
     assert "fairtrial server call mine TOOL" in caught.value.hint
+
+
+def test_what_the_program_could_not_call_is_no_error_and_no_run_follows() -> None:
+    assert advice(used(0, 0), "offline") == []
+    assert ends_uncalled(used(0, 0), ["offline"])
+    assert not ends_uncalled(used(0, 0), ["offline", "claude-x"])
+    assert not ends_uncalled(used(0, 0, failure="the sandbox is gone"), ["offline"])
+    assert not ends_uncalled(used(3, 3), ["offline"])
 
 
 def test_a_language_model_chooses_for_itself_so_it_goes_on_and_says_so() -> None:

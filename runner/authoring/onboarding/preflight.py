@@ -125,7 +125,7 @@ def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
 
 def _unused(use: ServerUse) -> str:
     if not use.calls:
-        return "your server was never called: this run would compare the shell with itself"
+        return "it called none of the server's tools: a run would compare the shell with itself"
     return f"every one of {use.calls} calls was an error, such as: {use.first_error}"
 
 
@@ -137,12 +137,13 @@ def require_used(
 ) -> Iterator[str]:
     """What to do about a server that was of no use, for models that may use it all the same.
 
-    Raises NotReadyError if the offline navigator alone would go on: its minutes would show nothing.
+    Raises NotReadyError if the offline navigator alone would go on, and every call was an error:
+    its minutes would show nothing.
     """
-    if not use.none:
+    if not use.none or ends_uncalled(use, models):
         return
     lacking = list(what_lacks(tools()))
-    if any(kind_name(model) != "offline" for model in models):
+    if not _is_offline(models):
         yield from lacking
         yield "the offline navigator asked; it goes on, as your model chooses tools for itself"
         return
@@ -153,6 +154,15 @@ def require_used(
         f"NAME asks a language model. `fairtrial server tools {server}` and `fairtrial server call "
         f"{server} TOOL '{{…}}'` show what its tools take and answer",
     )
+
+
+def ends_uncalled(use: ServerUse, models: Sequence[str]) -> bool:
+    """Is nobody left who would call it? That is no error of the server's."""
+    return use.none and not use.calls and _is_offline(models)
+
+
+def _is_offline(models: Sequence[str]) -> bool:
+    return all(kind_name(model) == "offline" for model in models)
 
 
 def what_lacks(tools: Sequence[mcp_types.Tool]) -> Iterator[str]:

@@ -52,6 +52,24 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
     return "\n".join([*lines, f"next: {command}", page])
 
 
+def learnt(tried: OnboardedServer, lacking: Sequence[str], command: str) -> str:
+    """Where the offline program could call none of its tools: what is known, and who may call it.
+
+    `lacking`: what its tools require. `command`: asks a language model.
+    """
+    lines = [
+        f"{tried.server} installs and starts, and its health probe passes.",
+        _card_line(tried),
+        *lacking,
+        "The offline program fills arguments with names, files and what earlier calls answered. It "
+        "called none of these tools, so nothing was compared, and nothing follows about the "
+        "server: a language model finds arguments for itself.",
+        f"{_PLACEHOLDER} stands for a model's name, and needs a key of yours.",
+    ]
+    shown = [row for line in lines for row in _wrapped(line)]
+    return "\n".join([*shown, f"next: {command}"])
+
+
 def _asked(report: Report) -> str:
     if not report.keyed:
         return ", ".join(report.scenarios)

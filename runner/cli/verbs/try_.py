@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -62,7 +62,7 @@ class Verb(RunRequest):
 
 def run(request: Verb) -> int:
     from runner.agents.choosing import chosen_agent
-    from runner.authoring.onboarding import flow, starting
+    from runner.authoring.onboarding import flow, screen, starting
     from runner.report.card import card_text
 
     judge = opening.asked_judge(request.judge.judging, request.spending)
@@ -86,8 +86,11 @@ def run(request: Verb) -> int:
     name = request.name or starting.run_name(own, tried, asks, request.models, request.trials)
     arms = {"scenarios": asks, "servers": (tried.server,)}
     whole = taken(run_verb.Verb, request, **arms, name=name, gate="prefer")
-    for remark in _preflight(whole, own, runs, tried):
-        output.tell(f"  {remark}")
+    lacking = _preflight(whole, own, runs, tried)
+    if lacking is not None:
+        again = _next_commands(request, tried, reach)
+        output.show(screen.learnt(tried, lacking, again("--model claude-ID")))
+        return output.OK
     output.tell("5/6 measuring the pairs of cells")
     subject = run_verb.subject_of(whole, own, judge)
     return running.run(
@@ -113,8 +116,11 @@ def _saved(
 
 def _preflight(
     whole: run_verb.Verb, checkout: shapes.Checkout, runs: Path, tried: shapes.OnboardedServer
-) -> Iterator[str]:
-    """One question to both arms, by the navigator that costs nothing."""
+) -> list[str] | None:
+    """One question to both arms, by the navigator that costs nothing.
+
+    What the server's tools lack, where it could call none of them: the try ends there.
+    """
     from runner.authoring.onboarding import calling, preflight
     from runner.records.run_store import RunStore
     from runner.runs import plan, prepare
@@ -133,9 +139,14 @@ def _preflight(
         planned = plan.load_or_create_plan(store, wanted)
         running.measure(planned, prepared, LocalExecutor(jobs=1), store)
     use = preflight.server_use(store)
-    yield from preflight.remarks(use, tried.card.network_attempts)
+    for remark in preflight.remarks(use, tried.card.network_attempts):
+        output.tell(f"  {remark}")
     stood = calling.stand(checkout, tried.server, tried.scenario)
-    yield from preflight.require_used(use, whole.models, tried.server, stood.tools)
+    for remark in preflight.require_used(use, whole.models, tried.server, stood.tools):
+        output.tell(f"  {remark}")
+    if whole.json or not preflight.ends_uncalled(use, whole.models):
+        return None
+    return list(preflight.what_lacks(stood.tools()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,11 +175,19 @@ class _Trying(run_verb.ScenarioSubject):
         elif self.request.full:
             output.show(ending.screen(built, page, full=True))
         else:
-            use, again = preflight.server_use(begun.store), partial(_again, self.said)
-            if self.reach is not None:
-                again = partial(_in_project, self.said, self.reach.command(self.tried.server))
+            use = preflight.server_use(begun.store)
+            again = _next_commands(self.said, self.tried, self.reach)
             output.show(screen.screen(built, self.tried, use, again, page))
         return ending.code_of(begun.store, run)
+
+
+def _next_commands(
+    request: Verb, tried: shapes.OnboardedServer, reach: shapes.MeasuredOn | None
+) -> Callable[[str], str]:
+    """By the option that is to be added."""
+    if reach is None:
+        return partial(_again, request)
+    return partial(_in_project, request, reach.command(tried.server))
 
 
 def _in_project(request: Verb, command: str, more: str) -> str:
