@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from runner.authoring.onboarding.copying import SUBSTITUTE
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.authoring.onboarding.screen import screen
@@ -41,11 +42,21 @@ def use(calls: int, errors: int, empty: int) -> ServerUse:
     )
 
 
-def report(kind: OutcomeKind = "answered") -> Report:
+def report(kind: OutcomeKind = "answered", *, copied: bool = False) -> Report:
     with_server = cell("alpha", "codegraph", model="offline")
     ended = replace(measured(with_server, 0.6), result=result(with_server, kind))
     run = loaded([measured(cell("alpha", model="offline"), 0.5), ended])
-    return build_report(run, *catalog(run))
+    scenarios, servers = catalog(run)
+    if copied:
+        on_copy = servers["codegraph"].model_copy(update={"substitutes": (SUBSTITUTE,)})
+        servers = {**servers, "codegraph": on_copy}
+    return build_report(run, scenarios, servers)
+
+
+def test_what_works_on_a_copy_is_told_with_the_option_that_lends_it_a_folder_instead() -> None:
+    text = shown(report(copied=True), use(4, 0, 0))
+    assert "The copy's paths are given as the repository's. --private FOLDER lets it" in text
+    assert "--private" not in shown(report(), use(4, 0, 0))
 
 
 def shown(of: Report, used: ServerUse) -> str:

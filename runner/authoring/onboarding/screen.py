@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from runner.authoring.onboarding.copying import SUBSTITUTE
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.authoring.onboarding.tools_share import ToolsShare
@@ -45,6 +46,8 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
     for arm in report.arms:
         for substitute in map(clean, arm.substitutes):
             lines += _wrapped(f"{arm.label} is not as its users have it: {substitute}")
+            if substitute == SUBSTITUTE:
+                lines += _wrapped("--private FOLDER lets it write one folder instead.")
     lines += ["", *_wrapped(sentence(report, tried.server, use))]
     command = _next(report, tried.server, use, again)
     if _PLACEHOLDER in command:

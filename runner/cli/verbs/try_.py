@@ -100,9 +100,10 @@ def run(request: Verb) -> int:
 
 def _saved(
     tried: shapes.OnboardedServer, checkout: shapes.Checkout, place: Path
-) -> shapes.MeasuredOn:
+) -> shapes.MeasuredOn | None:
+    """None if it was kept in a folder where no run would begin."""
     from runner.authoring.onboarding import more_probes, saving
-    from runner.catalog.project import PROJECT_LOCK
+    from runner.catalog.project import PROJECT_LOCK, is_checkout
 
     output.tell(SAVING)
     is_project = (place / PROJECT_LOCK).is_file()
@@ -111,7 +112,7 @@ def _saved(
     output.tell(f"saved: {saving.save(tried, place)}")
     for line in reach.lines(tried.server):
         output.tell(line)
-    return reach
+    return reach if is_project or is_checkout(place) else None
 
 
 def _preflight(
@@ -156,7 +157,7 @@ class _Trying(run_verb.ScenarioSubject):
     tried: shapes.OnboardedServer
     said: Verb
     reach: shapes.MeasuredOn | None
-    """Where it was kept, and what a run compares there; None if it was not kept."""
+    """What a run compares where it was kept; None if it was kept nowhere that a run begins."""
 
     def report(self, begun: running.Begun) -> int:
         from runner.authoring.onboarding import preflight, screen
