@@ -9,6 +9,7 @@ import pytest
 
 from runner.authoring.onboarding.preflight import (
     ServerUse,
+    _telling,
     ends_uncalled,
     remarks,
     require_used,
@@ -17,6 +18,7 @@ from runner.authoring.onboarding.preflight import (
 )
 from runner.servers.tool_answers import finds_nothing
 from runner.support.errors import NotReadyError
+from runner.support.text import counted, first_line
 
 TEXT = {"type": "string"}
 
@@ -74,6 +76,24 @@ def test_a_server_that_answered_once_is_not_doubted_and_its_tools_are_not_listed
     assert list(remarks(used(3, 2), 0)) == [
         "3 calls of its tools, 2 errors, 0 found nothing",
         "such as: no such id",
+    ]
+
+
+def test_an_error_that_ends_where_it_would_say_why_is_not_the_one_that_is_shown() -> None:
+    ends = "Error: Failed to search code: Command failed with exit code 1: "
+    assert _telling([ends, "Error: this is\n no pattern"]) == "Error: this is no pattern"
+    assert _telling([ends]) == ends.strip()
+    assert _telling([]) == ""
+    assert first_line("\n It failed:\n\n  no such file\nmore") == "It failed: no such file"
+    assert first_line("no index\n  run build") == "no index"
+    assert first_line("") == ""
+
+
+def test_one_is_one_and_not_several() -> None:
+    assert next(remarks(used(1, 0), 0)) == "1 call of its tools, 0 errors, 0 found nothing"
+    assert [counted(n, "repository", "repositories") for n in (1, 2)] == [
+        "1 repository",
+        "2 repositories",
     ]
 
 

@@ -19,7 +19,7 @@ from runner.catalog.project import write_project_lock
 from runner.records import ServerSpec
 from runner.runs.prepare import check_server
 from runner.support.errors import FairtrialError
-from runner.support.text import counted
+from runner.support.text import counted, first_line
 
 MOST_SEC = 600.0
 """After which no further repository is begun."""
@@ -90,7 +90,7 @@ def add_probes(tried: OnboardedServer, checkout: Checkout, project: Checkout) ->
         try:
             reasons[label] = _add(tried, own, loaded)
         except FairtrialError as error:
-            reasons[label] = error.what.splitlines()[0]
+            reasons[label] = first_line(error.what)
         finally:
             own.close_files()
         checkout.log(f"    {reasons[label] or 'a health probe, proven in a fresh cell'}")

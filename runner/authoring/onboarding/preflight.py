@@ -92,11 +92,17 @@ def _use_of(results: Sequence[ToolResult], tools: Counter[str], failure: str) ->
     return ServerUse(
         calls=tools.total(),
         errors=len(errors),
-        first_error=" ".join(errors[0].split())[:160] if errors else "",
+        first_error=_telling(errors)[:160],
         failure=failure,
         empty=sum(map(finds_nothing, answers)),
         tools=dict(tools.most_common()),
     )
+
+
+def _telling(errors: Sequence[str]) -> str:
+    """The first that does not end where it would say why: `Command failed with exit code 1:`."""
+    said = [" ".join(text.split()) for text in errors]
+    return next((text for text in said if not text.endswith(":")), said[0] if said else "")
 
 
 def says_that_it_failed(text: str) -> bool:
