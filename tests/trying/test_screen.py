@@ -160,12 +160,20 @@ def test_what_both_arms_cite_alike_is_said_to_show_nothing_of_the_tools() -> Non
         for name, events in {"idle": idle, "helped": helped, "more": more}.items()
     }
     nothing = share_of([asked["idle"], asked["helped"]])
-    assert nothing == ToolsShare(questions=2, same=2, cited=4, named=1)
+    assert nothing == ToolsShare(questions=2, same=2, cited=4, read=1)
     text = shown(keyed("offline"), replace(use(4, 0, 0), share=nothing))
-    assert "the tools' answers named 1 of the 4 places it cited with them" in text
+    assert "of 4 places that it cited with them it had read 1 in the tools' answers" in text
     assert "the same without them in 2 of 2 questions, so nothing follows about the tools." in text
+    whole = ToolCall(
+        step=1, turn=1, call_id="r", origin="server", tool="read", arguments={"path": "app.py"}
+    )
+    text_of_file = call_of("server", "def f():\n    finish_up()\n")[1]
+    assert isinstance(text_of_file, ToolResult)
+    reader = [whole, text_of_file.model_copy(update={"call_id": "r"}), *alone]
+    reads = share_of([CellPair(question="reads", alone=alone, with_server=reader)])
+    assert reads.read == 2
     some = share_of(list(asked.values()))
-    assert some == ToolsShare(questions=3, same=2, cited=7, named=2)
+    assert some == ToolsShare(questions=3, same=2, cited=7, read=2)
     text = shown(keyed("offline"), replace(use(4, 0, 0), share=some))
     assert "in 2 of 3 questions. No language model answered" in text
 

@@ -261,8 +261,8 @@ def _owed(share: ToolsShare) -> str:
     """Of the program's answers, what the tools had a part in; empty if no question had both."""
     if not share.questions:
         return ""
-    told = f": the tools' answers named {share.named} of the {counted(share.cited, 'place')} it "
-    told += f"cited with them, and it cited the same without them in {share.same} of "
+    told = f": of {counted(share.cited, 'place')} that it cited with them it had read {share.read} "
+    told += f"in the tools' answers, and it cited the same without them in {share.same} of "
     told += counted(share.questions, "question")
     if share.same == share.questions:
         told += ", so nothing follows about the tools"

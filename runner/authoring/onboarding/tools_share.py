@@ -6,6 +6,7 @@ same, equal figures say nothing of the tools.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from runner.records import Event, Prose, ToolCall, ToolResult
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import iter_transcript
 
-_CITED = re.compile(r"`([^`\s]+:\d+)`")
+_CITED = re.compile(r"`([^`\s]+:\d+)` has `([^`]+)`")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +28,8 @@ class ToolsShare:
     """Of them those for which both cited the same places."""
     cited: int = 0
     """Places, by the server's arm."""
-    named: int = 0
-    """Of them those that an answer of its tools named."""
+    read: int = 0
+    """Of them those that the program had read in an answer of the tools."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +47,14 @@ def tools_share(store: RunStore) -> ToolsShare:
 
 def share_of(pairs: Sequence[CellPair]) -> ToolsShare:
     asked = {pair.question for pair in pairs}
-    differ = {it.question for it in pairs if _cited(it.alone) != _cited(it.with_server)}
+    differ = {
+        it.question for it in pairs if _cited(it.alone).keys() != _cited(it.with_server).keys()
+    }
     return ToolsShare(
         questions=len(asked),
         same=len(asked - differ),
         cited=sum(len(_cited(pair.with_server)) for pair in pairs),
-        named=sum(len(_cited(it.with_server) & _named(it.with_server)) for it in pairs),
+        read=sum(len(_read(pair.with_server)) for pair in pairs),
     )
 
 
@@ -68,13 +71,28 @@ def _pairs(store: RunStore) -> Iterator[CellPair]:
             yield CellPair(question=cell.scenario, alone=events[0], with_server=events[1])
 
 
-def _cited(events: Sequence[Event]) -> set[str]:
-    return {place for it in events if isinstance(it, Prose) for place in _CITED.findall(it.text)}
+def _cited(events: Sequence[Event]) -> dict[str, str]:
+    """Place -> the code that the answer shows of it."""
+    texts = (it.text for it in events if isinstance(it, Prose))
+    return {place: code for text in texts for place, code in _CITED.findall(text)}
 
 
-def _named(events: Sequence[Event]) -> set[str]:
-    made = {it.call_id for it in events if isinstance(it, ToolCall) and it.origin == "server"}
-    answers = (it for it in events if isinstance(it, ToolResult) and it.call_id in made)
-    # An error that quotes a line has found nothing.
-    found = (row for it in answers if not it.is_error for row in findings_in(it.text))
-    return {f"{row.path}:{row.line}" for row in found}
+def _read(events: Sequence[Event]) -> set[str]:
+    """Cited places that an answer of the tools shows as the program reads it.
+
+    It numbers the lines of a file that was asked for by its path, where the answer does not.
+    """
+    cited, found = _cited(events), set[str]()
+    made = {it.call_id: it for it in events if isinstance(it, ToolCall) and it.origin == "server"}
+    for answer in events:
+        # An error that quotes a line has found nothing.
+        if not isinstance(answer, ToolResult) or answer.is_error or answer.call_id not in made:
+            continue
+        asked = json.dumps(made[answer.call_id].arguments, ensure_ascii=False)
+        found |= {f"{row.path}:{row.line}" for row in findings_in(answer.text)}
+        found |= {
+            place
+            for place, code in cited.items()
+            if place.rpartition(":")[0] in asked and code in answer.text
+        }
+    return found & cited.keys()
