@@ -100,7 +100,7 @@ def test_a_model_nobody_has_measured_has_ceilings_and_no_likely_figures(tmp_path
     assert ceiling(model).tokens == 6 * sum(budget.tokens for budget in budgets)
     assert (ceiling(model).usd, model.likely) == (None, None)
     text = "\n".join(estimated.lines())
-    assert text.startswith("36 cells: 6 scenarios × 2 arms × 1 models × 3 trials")
+    assert text.startswith("36 cells: 6 scenarios × 2 arms × 1 model × 3 trials")
     assert "no price" in text
     assert "likely    unknown" in text
     assert "prices of 2026-01-31" in text

@@ -89,7 +89,7 @@ def test_locking_pins_every_repository_and_then_rests(root: Path, pinned: GitSou
     changes = "\n".join(lock(root))
     assert f"{pinned.label}: new, commit {pinned.commit[:12]}, 6 files" in changes
     assert read_repos_lock(root)[pinned.label].commit == pinned.commit
-    assert lock(root) == ["1 repositories and the base image are as locked"]
+    assert lock(root) == ["1 repository and the base image are as locked"]
     assert lock(root, check=True) == lock(root)
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from runner.catalog.catalog import load_catalog
 from runner.catalog.checkout import Checkout as Opened
+from runner.catalog.locks import write_project_locks
 from runner.catalog.project import (
     PROJECT_LOCK,
     find_places,
@@ -113,6 +114,15 @@ def test_what_is_locked_passes_and_what_changed_since_is_named(project: Path) ->
         ("scenarios/own/small/reference/2.md", "is not in the lock"),
         ("scenarios/own/small/rubric.yaml", "changed"),
     }
+
+
+def test_what_is_locked_for_the_first_time_is_said_to_be_written(project: Path) -> None:
+    own_scenario(project, name="later")
+    with pytest.raises(LockError, match=r"later/rubric\.yaml: is not in the lock"):
+        write_project_locks(project, {}, check=True)
+    said = write_project_locks(project, {})
+    assert "scenarios/own/later/rubric.yaml: written" in said
+    assert not any("is not in the lock" in line for line in said)
 
 
 def test_a_change_elsewhere_in_the_project_closes_nothing(project: Path) -> None:

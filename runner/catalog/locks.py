@@ -20,7 +20,8 @@ from runner.records import (
 from runner.records.run_store import write_whole
 from runner.repositories.archives import RunNpm
 from runner.repositories.local_labels import open_source
-from runner.support.errors import CatalogError, LockError, Problem
+from runner.support.errors import CatalogError, Drift, LockError, Problem
+from runner.support.text import counted
 
 HARNESS_VERSION = 3
 """Raise it by hand if the harness treats a cell in a way that could change its outcome.
@@ -101,7 +102,7 @@ def write_locks(  # noqa: PLR0913 - two of them are only handed on to what fetch
         raise _out_of_date(changes)
     if not check:
         write_repos_lock(root, pins)
-    return changes or [f"{len(pins)} repositories and the base image are as locked"]
+    return changes or [f"{_repositories(pins)} and the base image are as locked"]
 
 
 def pins_of(
@@ -133,13 +134,22 @@ def write_project_locks(
     """
     _refuse_addresses(project)
     changes = list(_repo_changes(read_repos_lock(project), pins))
-    changes += [f"{drift.where}: {drift.what}" for drift in lock_changes(project)]
+    changes += [f"{it.where}: {it.what if check else _done(it)}" for it in lock_changes(project)]
     if check and changes:
         raise _out_of_date(changes)
     if not check:
         write_repos_lock(project, pins)
         write_project_lock(project)
-    return changes or [f"{len(pins)} repositories and the project's files are as locked"]
+    return changes or [f"{_repositories(pins)} and the project's files are as locked"]
+
+
+def _done(drift: Drift) -> str:
+    """Once it is written it is in the lock, and the next run goes on."""
+    return "written" if not drift.expected else drift.what
+
+
+def _repositories(pins: Mapping[str, RepoPin]) -> str:
+    return counted(len(pins), "repository", "repositories")
 
 
 def _out_of_date(changes: Sequence[str]) -> LockError:

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from runner.agents.models.model_settings import ModelSettings, WeightsFile
     from runner.agents.spending import JudgeBudget, Spending
     from runner.authoring.exact.own_questions import OwnQuestions
+    from runner.authoring.onboarding.more_probes import MeasuredOn
     from runner.authoring.onboarding.onboarding_state import OnboardedServer
     from runner.authoring.versions.comparing import AnsweredPair, VersionPair
     from runner.benchmarks.agentbench.proof.proving import QueryProof

@@ -54,6 +54,7 @@ from runner.report.records import (
 from runner.report.view import unique
 from runner.scoring import ADOPTION, FAIRNESS
 from runner.scoring.score_parts import Parts, formula
+from runner.support.text import counted
 
 OF_FAIRNESS = "Δ fairness"
 TOGETHER = "95 % interval, all comparisons together"
@@ -459,11 +460,13 @@ def _clusters(report: Report) -> str:
 def _about_clusters(report: Report) -> Iterator[str]:
     sampled = report.sampled
     if sampled.cluster == "repository":
-        yield f"Means are over {sampled.repositories} repositories, each the mean of its scenarios."
+        repositories = counted(sampled.repositories, "repository", "repositories")
+        yield f"Means are over {repositories}, each the mean of its scenarios."
     else:
         yield (
-            f"Means are over {sampled.questions} groups of questions about the same files, of "
-            f"{sampled.repositories} repositories."
+            f"Means are over {counted(sampled.questions, 'group')} of questions about the same "
+            "files, of "
+            f"{counted(sampled.repositories, 'repository', 'repositories')}."
         )
     if sampled.comparisons > 1:
         yield (

@@ -1,4 +1,4 @@
-"""Texts shown shorter, and texts that look the same made equal."""
+"""Texts shown shorter, texts that look the same made equal, and numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -55,3 +55,14 @@ def _to_line_end(text: str) -> str:
 def _from_line_start(text: str) -> str:
     start = text.find("\n")
     return text[start + 1 :] if 0 <= start < len(text) // 2 else text
+
+
+def first_line(text: str) -> str:
+    """With the next where it ends in a colon: `Command failed:` alone says nothing."""
+    first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    return f"{first} {others[0]}" if first.endswith(":") and others else first
+
+
+def counted(count: int, noun: str, nouns: str = "") -> str:
+    """`1 call`, `2 calls`. `nouns`: where an s does not make it several."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"

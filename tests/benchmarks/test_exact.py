@@ -139,12 +139,12 @@ def test_no_page_screens_and_all_say_by_what_nobody_is_ranked(checkout: Checkout
 
 def test_questions_with_a_key_are_not_run_unasked(checkout: Checkout) -> None:
     done = checkout.said("run", "--dry-run", "--server", "shell")
-    assert "1 cells: 1 scenarios" in done.stdout
+    assert "1 cell: 1 scenario " in done.stdout
 
 
 def test_a_draw_of_them_and_a_repository_of_them_can_be_asked_for(checkout: Checkout) -> None:
     one = checkout.said("run", "--exact", "--questions", "1", "--dry-run", "--server", "shell")
-    assert "1 cells: 1 scenarios" in one.stdout
+    assert "1 cell: 1 scenario " in one.stdout
     all_of_it = checkout.said(
         "run", "--exact", "--scenario", "tiny", "--dry-run", "--server", "shell"
     )

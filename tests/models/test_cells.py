@@ -232,7 +232,7 @@ def test_a_cap_that_nothing_could_hold_is_refused(checkout: Checkout, llmock: LL
 def test_a_dry_run_asks_nobody_and_leaves_nothing(checkout: Checkout, llmock: LLMock) -> None:
     done = run(checkout, llmock, "dry", "--dry-run", "--trials", "2")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("4 cells: 1 scenarios × 2 arms × 1 models × 2 trials")
+    assert done.stdout.startswith("4 cells: 1 scenario × 2 arms × 1 model × 2 trials")
     assert llmock.requests == []
     assert not checkout.run_folder("dry").exists()
 

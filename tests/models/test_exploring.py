@@ -33,6 +33,16 @@ def reads(spec: ToolSpec) -> ToolSpec:
     return replace(spec, read_only=True)
 
 
+def test_a_tool_that_wants_a_file_beside_the_name_is_asked_once_the_shell_has_shown_one() -> None:
+    schema = {"properties": {"name": TEXT, "file_path": TEXT}, "required": ["name", "file_path"]}
+    says_of_itself = "Find all usages/references of a symbol (identifier) in a source file."
+    usage = replace(tool("treesitter_find_usage", says_of_itself), input_schema=schema)
+    looked = look(WHERE, (SHELL_SPEC, usage), found)
+    assert looked.of("treesitter_find_usage")[0] == {"name": "dispatch", "file_path": "app.py"}
+    # It comes on top: none of the shell's work is left out for it.
+    assert looked.commands() == look(WHERE, (SHELL_SPEC,), fails).commands()
+
+
 # --- the repository as a whole ------------------------------------------------------------------
 
 LOG = tool("git_log", "Shows the commit logs", ("repo_path",), **REPO)

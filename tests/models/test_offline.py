@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import re
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -24,9 +25,12 @@ from runner.agents.models.offline.tool_use import (
 )
 from runner.agents.models.offline.uses import ROLES, uses_of
 from runner.agents.tools import SHELL_SPEC
+from runner.authoring.exact.kind import BUILT, TAIL
+from runner.authoring.exact.question_files import FILE, SUITE, read_suite
 from runner.grounding import rows
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
-from runner.records import NewTokens, Prose, ToolCall
+from runner.records import ANSWER_FORM, NewTokens, Prose, ToolCall
+from tests.checkout import ROOT
 from tests.helpers import Ask, scenario
 from tests.models.navigating import TEXT, Respond, fails, finds_nothing, found, look, says, tool
 
@@ -110,6 +114,18 @@ def test_quoted_names_come_before_shaped_ones_and_plain_words_only_where_there_a
         "full_dispatch_request",
     ]
     assert "cookies" in names_in("How are cookies signed here?")
+
+
+def test_no_word_that_only_says_what_counts_is_looked_for_as_a_name() -> None:
+    fixed = set(re.findall(r"\w+", f"{BUILT} {TAIL} {ANSWER_FORM}"))
+    fixed |= {"export", "pub", "use", "__init__"}
+    shipped = [read_suite(path) for path in sorted((ROOT / SUITE).glob(f"*/{FILE}"))]
+    asked = [question for suite in shipped for question in suite.questions]
+    assert any("node_modules" in question.prompt for question in asked)
+    for question in asked:
+        names = names_in(f"{question.prompt}\n\n{ANSWER_FORM}")
+        # A function may be called `build`: a list of words to leave out would lose the question.
+        assert names and fixed.intersection(names) <= set(question.name.split("-")), question.name
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import mcp_types
 import pytest
 
+from runner.agents.models.offline.uses import uses_of
 from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary
 from runner.authoring.onboarding.command_words import folders_called_after, variables_in
 from runner.authoring.onboarding.definition_files import definition_text
@@ -36,6 +37,7 @@ from runner.authoring.onboarding.targets import TargetSymbol
 from runner.authoring.onboarding.telling import calls_spelled, for_setup, named_by
 from runner.authoring.onboarding.tool_roles import for_looking, said_of_all, writers, writes
 from runner.authoring.onboarding.ways import own_folders
+from runner.protocols import ToolSpec
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.servers.example_arguments import Target, arguments_for
 from runner.support.errors import FairtrialError
@@ -278,7 +280,10 @@ def test_one_without_its_native_part_is_known_by_its_words_and_started_in_no_oth
         "Error: Could not locate the bindings file. Tried:\n → /opt/server/node_modules/x/b.node\n"
         " → /opt/server/node_modules/x/c.node\n    at bindings (/x.js:1:2) {\n  tries: [\n  ]\n}\n"
     )
-    assert own_words(said) == "Error: Could not locate the bindings file. Tried:"
+    reason = (
+        "Error: Could not locate the bindings file. Tried: | → /opt/server/node_modules/x/b.node"
+    )
+    assert own_words(said) == reason
     found = StartAttempt(launch=Launch(why="bare"), problem=own_words(said))
     assert (found.is_hopeless, found.is_broken) == (True, False)
 
@@ -385,6 +390,59 @@ def test_what_a_tool_says_of_itself_goes_before_its_name() -> None:
     assert not writes(tool("generate_repo_map"))
     assert writes(tool("generate_and_write_map"))
     assert writes(tool("generate_tests"))
+
+
+REWRITES = (
+    "Transform and refactor code using AST-based find-and-replace patterns.\n\n"
+    "⚠️ WARNING: This tool modifies files when auto_apply=true."
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("rewrite_code", REWRITES),
+        ("find_and_change", REWRITES),
+        ("structural", "Edits the contents of a file by replacing a block of lines."),
+        ("symbol_body", "Replaces the body of the symbol with the given name_path."),
+        ("codemod", "Applies a patch to the files of the project."),
+        ("sr", "Search and replace across the workspace."),
+        ("update_lines", "Replace lines of a file. It rewrites the file in place."),
+    ],
+)
+def test_a_tool_that_says_it_changes_files_writes_whatever_it_is_called(
+    name: str, description: str
+) -> None:
+    assert writes(tool(name, description))
+    assert not asked_by_the_navigator(name, description)
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("find_code", "Find code in a project folder that matches the given ast-grep pattern."),
+        ("analyze-imports", 'Choose "usage" to see which imports are used (great for refactoring)'),
+        ("treesitter_find_usage", "output_file: If provided, writes result to this file"),
+        ("get_context", "Use this before you edit a file: it replaces reading whole files."),
+        ("find_references", "Find usages. Call it before refactoring; edit files with your tools."),
+        ("grep", "Replaces the built-in Grep: searches the contents of files."),
+        ("preview", "Shows what would change if a rename replaces the symbol. Never edits files."),
+        ("find_writers", "Lists the functions that modify files or replace code."),
+        ("lint", "Applies lint rules to source files and does not modify files."),
+        ("history", "Edit history of a file, newest first."),
+    ],
+)
+def test_a_tool_that_speaks_of_edits_and_makes_none_may_be_asked(
+    name: str, description: str
+) -> None:
+    assert not writes(tool(name, description))
+    assert asked_by_the_navigator(name, description)
+
+
+def asked_by_the_navigator(name: str, description: str) -> bool:
+    spec = ToolSpec(name=name, description=description, input_schema={}, origin="server")
+    (use,) = uses_of([spec])
+    return use.may_be_asked
 
 
 def test_where_a_framework_calls_every_tool_one_that_writes_their_names_decide() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from runner.authoring.onboarding.preflight import (
     ServerUse,
+    _telling,
+    ends_uncalled,
     remarks,
     require_used,
     says_that_it_failed,
@@ -16,6 +18,7 @@ from runner.authoring.onboarding.preflight import (
 )
 from runner.servers.tool_answers import finds_nothing
 from runner.support.errors import NotReadyError
+from runner.support.text import counted, first_line
 
 TEXT = {"type": "string"}
 
@@ -39,10 +42,8 @@ def advice(use: ServerUse, *models: str) -> list[str]:
     return list(require_used(use, models, "mine", lambda: [READ, FIND, WRITE]))
 
 
-@pytest.mark.parametrize("use", [used(0, 0), used(3, 3)])
-def test_offline_it_ends_where_nothing_would_be_shown_and_says_what_is_unknown(
-    use: ServerUse,
-) -> None:
+def test_offline_it_ends_where_every_call_failed_and_says_what_is_unknown() -> None:
+    use = used(3, 3)
     with pytest.raises(NotReadyError) as caught:
         advice(use, "offline")
     (remark,) = remarks(use, 0)
@@ -51,6 +52,14 @@ def test_offline_it_ends_where_nothing_would_be_shown_and_says_what_is_unknown(
     assert lacking == ["  read_output needs output_id, of which nothing is known"]
     assert "--model NAME" in caught.value.hint
     assert "fairtrial server call mine TOOL" in caught.value.hint
+
+
+def test_what_the_program_could_not_call_is_no_error_and_no_run_follows() -> None:
+    assert advice(used(0, 0), "offline") == []
+    assert ends_uncalled(used(0, 0), ["offline"])
+    assert not ends_uncalled(used(0, 0), ["offline", "claude-x"])
+    assert not ends_uncalled(used(0, 0, failure="the sandbox is gone"), ["offline"])
+    assert not ends_uncalled(used(3, 3), ["offline"])
 
 
 def test_a_language_model_chooses_for_itself_so_it_goes_on_and_says_so() -> None:
@@ -67,6 +76,24 @@ def test_a_server_that_answered_once_is_not_doubted_and_its_tools_are_not_listed
     assert list(remarks(used(3, 2), 0)) == [
         "3 calls of its tools, 2 errors, 0 found nothing",
         "such as: no such id",
+    ]
+
+
+def test_an_error_that_ends_where_it_would_say_why_is_not_the_one_that_is_shown() -> None:
+    ends = "Error: Failed to search code: Command failed with exit code 1: "
+    assert _telling([ends, "Error: this is\n no pattern"]) == "Error: this is no pattern"
+    assert _telling([ends]) == ends.strip()
+    assert _telling([]) == ""
+    assert first_line("\n It failed:\n\n  no such file\nmore") == "It failed: no such file"
+    assert first_line("no index\n  run build") == "no index"
+    assert first_line("") == ""
+
+
+def test_one_is_one_and_not_several() -> None:
+    assert next(remarks(used(1, 0), 0)) == "1 call of its tools, 0 errors, 0 found nothing"
+    assert [counted(n, "repository", "repositories") for n in (1, 2)] == [
+        "1 repository",
+        "2 repositories",
     ]
 
 

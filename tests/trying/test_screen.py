@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
+from runner.authoring.onboarding.copying import SUBSTITUTE
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.authoring.onboarding.screen import screen
-from runner.records import OutcomeKind, PypiSource, Step
+from runner.authoring.onboarding.tools_share import CellPair, ToolsShare, share_of
+from runner.records import Event, OutcomeKind, Prose, PypiSource, Step, ToolCall, ToolResult
 from runner.report.build_report import build_report
 from runner.report.records import Report
 from tests.helpers import CARD
@@ -39,11 +42,21 @@ def use(calls: int, errors: int, empty: int) -> ServerUse:
     )
 
 
-def report(kind: OutcomeKind = "answered") -> Report:
+def report(kind: OutcomeKind = "answered", *, copied: bool = False) -> Report:
     with_server = cell("alpha", "codegraph", model="offline")
     ended = replace(measured(with_server, 0.6), result=result(with_server, kind))
     run = loaded([measured(cell("alpha", model="offline"), 0.5), ended])
-    return build_report(run, *catalog(run))
+    scenarios, servers = catalog(run)
+    if copied:
+        on_copy = servers["codegraph"].model_copy(update={"substitutes": (SUBSTITUTE,)})
+        servers = {**servers, "codegraph": on_copy}
+    return build_report(run, scenarios, servers)
+
+
+def test_what_works_on_a_copy_is_told_with_the_option_that_lends_it_a_folder_instead() -> None:
+    text = shown(report(copied=True), use(4, 0, 0))
+    assert "The copy's paths are given as the repository's. --private FOLDER lets it" in text
+    assert "--private" not in shown(report(), use(4, 0, 0))
 
 
 def shown(of: Report, used: ServerUse) -> str:
@@ -88,6 +101,9 @@ def test_the_screen_ends_in_the_next_command_and_says_that_it_screens_once() -> 
     assert "works in a run" in text
     assert "next: fairtrial try --model claude-ID npm:codegraph" in text
     assert text.count("SCREENING") == 1
+    placeholder = "claude-ID stands for a model's name, and needs a key of yours."
+    assert placeholder in text
+    assert placeholder not in shown(keyed(MODEL), use(4, 0, 0))
 
 
 def keyed(model: str) -> Report:
@@ -110,7 +126,56 @@ def test_with_keys_it_ends_in_what_a_text_search_and_the_server_find() -> None:
     text = shown(keyed("offline"), use(4, 0, 0))
     assert "codegraph on 14 questions about pypi:flask==3.1.2" in text
     assert "a text search alone gets F1 0.500, and the same program with codegraph's tools" in text
-    assert "tools 0.700. No language model answered" in text
+    assert "tools 0.700. It searches by words in both arms. No language model answered" in text
+
+
+def call_of(origin: Literal["shell", "server"], text: str, *, error: bool = False) -> list[Event]:
+    made = ToolCall(step=1, turn=1, call_id=text, origin=origin, tool="find", arguments={})
+    shown = ToolResult(
+        step=1,
+        turn=1,
+        call_id=text,
+        text=text,
+        is_error=error,
+        size_chars=len(text),
+        digest="0" * 64,
+        truncated=False,
+        wall_sec=0.1,
+    )
+    return [made, shown]
+
+
+def answers(*places: str) -> Prose:
+    listed = "".join(f"- `{place}` has `finish_up()`\n" for place in places)
+    return Prose(step=1, turn=2, text=f"{listed}\nFOUND: {len(places)}")
+
+
+def test_what_both_arms_cite_alike_is_said_to_show_nothing_of_the_tools() -> None:
+    alone = [*call_of("shell", "app.py:5: finish_up()"), answers("app.py:5", "app.py:9")]
+    idle = [*call_of("server", "app.py:9: finish_up()", error=True), *alone]
+    helped = [*call_of("server", "app.py:9: finish_up()"), *alone]
+    more = [*call_of("server", "b.py:3: finish_up()"), answers("app.py:5", "app.py:9", "b.py:3")]
+    asked = {
+        name: CellPair(question=name, alone=alone, with_server=events)
+        for name, events in {"idle": idle, "helped": helped, "more": more}.items()
+    }
+    nothing = share_of([asked["idle"], asked["helped"]])
+    assert nothing == ToolsShare(questions=2, same=2, cited=4, read=1)
+    text = shown(keyed("offline"), replace(use(4, 0, 0), share=nothing))
+    assert "of 4 places that it cited with them it had read 1 in the tools' answers" in text
+    assert "the same without them in 2 of 2 questions, so nothing follows about the tools." in text
+    whole = ToolCall(
+        step=1, turn=1, call_id="r", origin="server", tool="read", arguments={"path": "app.py"}
+    )
+    text_of_file = call_of("server", "def f():\n    finish_up()\n")[1]
+    assert isinstance(text_of_file, ToolResult)
+    reader = [whole, text_of_file.model_copy(update={"call_id": "r"}), *alone]
+    reads = share_of([CellPair(question="reads", alone=alone, with_server=reader)])
+    assert reads.read == 2
+    some = share_of(list(asked.values()))
+    assert some == ToolsShare(questions=3, same=2, cited=7, read=2)
+    text = shown(keyed("offline"), replace(use(4, 0, 0), share=some))
+    assert "in 2 of 3 questions. No language model answered" in text
 
 
 def test_with_keys_and_a_model_it_ends_in_the_difference_and_its_interval() -> None:

@@ -383,6 +383,20 @@ def test_one_that_only_errs_may_write_the_folder_that_is_called_after_it(bench: 
     assert bench.way("own-silent", BARE).canary is None
 
 
+def test_a_refusal_that_names_no_place_is_met_by_the_folder_called_after_it_before_a_copy(
+    bench: Bench,
+) -> None:
+    found = bench.way("own-unnamed", about={"own_folders": (".own",)})
+    assert (found.private, found.launch.copied, found.canary is not None) == (
+        (".own",),
+        False,
+        True,
+    )
+    # Of one that names a file at the top, no folder is what it misses.
+    found = bench.way("logs", about={"own_folders": (".wanting",)})
+    assert (found.private, found.launch.copied, found.canary is not None) == ((), True, True)
+
+
 def test_one_that_waits_at_a_port_is_heard_and_started_in_no_other_way(bench: Bench) -> None:
     found = bench.way("http-first")
     assert (found.launch.args, found.listens, found.is_hopeless) == ((), True, True)

@@ -154,7 +154,8 @@ def _started(spec: ServerSpec, attempt: StartAttempt) -> ServerSpec:
 def _say_the_rest(steps: OnboardingState, attempt: StartAttempt) -> None:
     launch = attempt.launch
     if launch.why != "given" and launch != Launch(why=launch.why):
-        steps.guess(f"started with {launch}", "--args '…'")
+        option = "--private FOLDER or --args '…'" if launch.copied else "--args '…'"
+        steps.guess(f"started with {launch}", option)
     for step in () if steps.given.warm_up else attempt.warm_up:
         if step.call is not None:
             told = f"{step.call.tool} {json.dumps(step.call.arguments, ensure_ascii=False)}"

@@ -94,7 +94,10 @@ async def attempt_at(
             attempt = await _once(ground, container, spec, _begun(ground, way, private))
         texts = [attempt.problem, attempt.stderr, *attempt.search.seen]
         wants = _refused(texts, ground.paths, private)
-        if not wants and attempt.fails_without_a_word:
+        here = any(map(_REFUSED_HERE.search, texts))
+        is_refused = attempt.canary is None and any(map(REFUSED.search, texts))
+        if not wants and (attempt.fails_without_a_word or (is_refused and not here)):
+            # "Read-only file system (os error 30)" names no place: its README may.
             called = [f"{one}/x" for one in ground.own_folders]
             wants = _own_folders(called, ground.paths, private)
         attempts = await network_attempts(container)
@@ -102,8 +105,8 @@ async def attempt_at(
         attempt,
         network_attempts=attempts,
         wants_private=wants,
-        writes_where_it_is=any(map(_REFUSED_HERE.search, texts)),
-        is_refused=attempt.canary is None and not wants and any(map(REFUSED.search, texts)),
+        writes_where_it_is=here,
+        is_refused=is_refused and not wants,
         listens=listens([*texts, *attempt.said.splitlines()]),
     )
 

@@ -19,6 +19,7 @@ from runner.catalog.project import write_project_lock
 from runner.records import ServerSpec
 from runner.runs.prepare import check_server
 from runner.support.errors import FairtrialError
+from runner.support.text import counted, first_line
 
 MOST_SEC = 600.0
 """After which no further repository is begun."""
@@ -31,16 +32,28 @@ class MeasuredOn:
     measured: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
     """(scenario, why)."""
+    taken: tuple[str, ...]
+    """What `run` takes where none is named: in a project with scenarios of its own, those alone."""
 
     def lines(self, server: str) -> Iterator[str]:
         """As a person reads it, before a run is asked for."""
-        count = len(self.measured) + len(self.left_out)
+        count = counted(len(self.measured) + len(self.left_out), "scenario")
         where = ", ".join(self.measured) or "none"
-        yield f"`fairtrial run --server {server}` compares on {len(self.measured)} of {count} " + (
-            f"scenarios: {where}"
-        )
+        yield f"`{self.command(server)}` compares on {len(self.measured)} of {count}: {where}"
         for scenario, why in self.left_out:
             yield f"  left out: {scenario}: {why}"
+        if self._names_them and self.taken:
+            yield f"  without --scenario it takes your project's own: {', '.join(self.taken)}"
+
+    def command(self, server: str) -> str:
+        """What runs them, whether or not a project has others of its own."""
+        named = [f"--scenario {it}" for it in self.measured] if self._names_them else []
+        return " ".join(["fairtrial run --server", server, *named])
+
+    @property
+    def _names_them(self) -> bool:
+        looked_at = {*self.measured, *(scenario for scenario, _ in self.left_out)}
+        return bool(self.measured) and set(self.taken) != looked_at
 
 
 def core_scenarios(checkout: Checkout) -> dict[str, LoadedScenario]:
@@ -59,8 +72,11 @@ def missing_probes(checkout: Checkout, server: str) -> list[LoadedScenario]:
     return list(found.values())
 
 
-def add_probes(tried: OnboardedServer, checkout: Checkout) -> MeasuredOn:
-    """Writes what it finds into the try's definition. A repository without one is left out."""
+def add_probes(tried: OnboardedServer, checkout: Checkout, project: Checkout) -> MeasuredOn:
+    """Writes what it finds into the try's definition. A repository without one is left out.
+
+    `project`: where the server will be run from.
+    """
     reasons: dict[str, str] = {}
     give_up = time.monotonic() + MOST_SEC
     for loaded in missing_probes(checkout.over(tried.folder), tried.server):
@@ -74,11 +90,19 @@ def add_probes(tried: OnboardedServer, checkout: Checkout) -> MeasuredOn:
         try:
             reasons[label] = _add(tried, own, loaded)
         except FairtrialError as error:
-            reasons[label] = error.what.splitlines()[0]
+            reasons[label] = first_line(error.what)
         finally:
             own.close_files()
         checkout.log(f"    {reasons[label] or 'a health probe, proven in a fresh cell'}")
-    return _reach(checkout.over(tried.folder), tried.server, reasons)
+    return _reach(checkout.over(tried.folder), tried.server, reasons, _taken(project))
+
+
+def _taken(project: Checkout) -> tuple[str, ...]:
+    """None of a project that no run would begin in: what was found must not be lost for it."""
+    try:
+        return tuple(project.choose_scenarios(()))
+    except FairtrialError:
+        return ()
 
 
 def _add(tried: OnboardedServer, own: Checkout, loaded: LoadedScenario) -> str:
@@ -110,7 +134,9 @@ def _is_proven(tried: OnboardedServer, own: Checkout, loaded: LoadedScenario) ->
     return check_server(fresh, tried.server, loaded.scenario.id).canary_passed
 
 
-def _reach(own: Checkout, server: str, reasons: dict[str, str]) -> MeasuredOn:
+def _reach(
+    own: Checkout, server: str, reasons: dict[str, str], taken: tuple[str, ...]
+) -> MeasuredOn:
     spec = own.server(server).spec
     measured, left_out = [], []
     for name, loaded in core_scenarios(own).items():
@@ -119,4 +145,4 @@ def _reach(own: Checkout, server: str, reasons: dict[str, str]) -> MeasuredOn:
         else:
             why = reasons.get(loaded.scenario.repository.label) or "it has no health probe there"
             left_out.append((name, why))
-    return MeasuredOn(measured=tuple(measured), left_out=tuple(left_out))
+    return MeasuredOn(measured=tuple(measured), left_out=tuple(left_out), taken=taken)

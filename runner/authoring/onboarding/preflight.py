@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from runner.agents.models import kind_name
 from runner.authoring.onboarding.tool_roles import writers
+from runner.authoring.onboarding.tools_share import ToolsShare, tools_share
 from runner.records import ToolCall, ToolResult
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import iter_transcript
@@ -17,6 +18,7 @@ from runner.runs.run_inputs import PreparedRun
 from runner.servers.example_arguments import Target, unknown_keys
 from runner.servers.tool_answers import finds_nothing, is_refusal
 from runner.support.errors import NotReadyError
+from runner.support.text import counted
 
 if TYPE_CHECKING:
     import mcp_types
@@ -52,6 +54,7 @@ class ServerUse:
     """Answered without an error, and found nothing."""
     tools: Mapping[str, int] = field(default_factory=dict)
     """As the model knows it -> how often it was called."""
+    share: ToolsShare = field(default_factory=ToolsShare)
 
     @property
     def none(self) -> bool:
@@ -75,7 +78,7 @@ def server_use(store: RunStore) -> ServerUse:
         made = {it.call_id: it.tool for it in events if _is_of_server(it)}
         tools.update(made.values())
         results += [it for it in events if isinstance(it, ToolResult) and it.call_id in made]
-    return _use_of(results, tools, failure)
+    return replace(_use_of(results, tools, failure), share=tools_share(store))
 
 
 def _is_of_server(event: object) -> TypeGuard[ToolCall]:
@@ -89,11 +92,17 @@ def _use_of(results: Sequence[ToolResult], tools: Counter[str], failure: str) ->
     return ServerUse(
         calls=tools.total(),
         errors=len(errors),
-        first_error=" ".join(errors[0].split())[:160] if errors else "",
+        first_error=_telling(errors)[:160],
         failure=failure,
         empty=sum(map(finds_nothing, answers)),
         tools=dict(tools.most_common()),
     )
+
+
+def _telling(errors: Sequence[str]) -> str:
+    """The first that does not end where it would say why: `Command failed with exit code 1:`."""
+    said = [" ".join(text.split()) for text in errors]
+    return next((text for text in said if not text.endswith(":")), said[0] if said else "")
 
 
 def says_that_it_failed(text: str) -> bool:
@@ -112,7 +121,8 @@ def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
     elif use.none:
         yield _unused(use)
     else:
-        yield f"{use.calls} calls of its tools, {use.errors} errors, {use.empty} found nothing"
+        calls, errors = counted(use.calls, "call"), counted(use.errors, "error")
+        yield f"{calls} of its tools, {errors}, {use.empty} found nothing"
         if use.errors:
             yield f"such as: {use.first_error}"
     if network_attempts:
@@ -121,7 +131,7 @@ def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
 
 def _unused(use: ServerUse) -> str:
     if not use.calls:
-        return "your server was never called: this run would compare the shell with itself"
+        return "it called none of the server's tools: a run would compare the shell with itself"
     return f"every one of {use.calls} calls was an error, such as: {use.first_error}"
 
 
@@ -133,12 +143,13 @@ def require_used(
 ) -> Iterator[str]:
     """What to do about a server that was of no use, for models that may use it all the same.
 
-    Raises NotReadyError if the offline navigator alone would go on: its minutes would show nothing.
+    Raises NotReadyError if the offline navigator alone would go on, and every call was an error:
+    its minutes would show nothing.
     """
-    if not use.none:
+    if not use.none or ends_uncalled(use, models):
         return
     lacking = list(what_lacks(tools()))
-    if any(kind_name(model) != "offline" for model in models):
+    if not _is_offline(models):
         yield from lacking
         yield "the offline navigator asked; it goes on, as your model chooses tools for itself"
         return
@@ -149,6 +160,15 @@ def require_used(
         f"NAME asks a language model. `fairtrial server tools {server}` and `fairtrial server call "
         f"{server} TOOL '{{…}}'` show what its tools take and answer",
     )
+
+
+def ends_uncalled(use: ServerUse, models: Sequence[str]) -> bool:
+    """Is nobody left who would call it? That is no error of the server's."""
+    return use.none and not use.calls and _is_offline(models)
+
+
+def _is_offline(models: Sequence[str]) -> bool:
+    return all(kind_name(model) == "offline" for model in models)
 
 
 def what_lacks(tools: Sequence[mcp_types.Tool]) -> Iterator[str]:

@@ -6,11 +6,14 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from runner.authoring.onboarding.copying import SUBSTITUTE
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
+from runner.authoring.onboarding.tools_share import ToolsShare
 from runner.report import tables
 from runner.report.grid import clean, listed
 from runner.report.records import ArmReport, Delta, Report
+from runner.support.text import counted
 
 WIDTH = 80
 NOTICES = 2
@@ -18,6 +21,7 @@ NAMES = 5
 """Tools that a line names."""
 TRIALS = 3
 _LABEL = 30
+_PLACEHOLDER = "claude-ID"
 Again = Callable[[str], str]
 
 
@@ -42,8 +46,31 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
     for arm in report.arms:
         for substitute in map(clean, arm.substitutes):
             lines += _wrapped(f"{arm.label} is not as its users have it: {substitute}")
+            if substitute == SUBSTITUTE:
+                lines += _wrapped("--private FOLDER lets it write one folder instead.")
     lines += ["", *_wrapped(sentence(report, tried.server, use))]
-    return "\n".join([*lines, f"next: {_next(report, tried.server, use, again)}", page])
+    command = _next(report, tried.server, use, again)
+    if _PLACEHOLDER in command:
+        lines += _wrapped(f"{_PLACEHOLDER} stands for a model's name, and needs a key of yours.")
+    return "\n".join([*lines, f"next: {command}", page])
+
+
+def learnt(tried: OnboardedServer, lacking: Sequence[str], command: str) -> str:
+    """Where the offline program could call none of its tools: what is known, and who may call it.
+
+    `lacking`: what its tools require. `command`: asks a language model.
+    """
+    lines = [
+        f"{tried.server} installs and starts, and its health probe passes.",
+        _card_line(tried),
+        *lacking,
+        "The offline program fills arguments with names, files and what earlier calls answered. It "
+        "called none of these tools, so nothing was compared, and nothing follows about the "
+        "server: a language model finds arguments for itself.",
+        f"{_PLACEHOLDER} stands for a model's name, and needs a key of yours.",
+    ]
+    shown = [row for line in lines for row in _wrapped(line)]
+    return "\n".join([*shown, f"next: {command}"])
 
 
 def _asked(report: Report) -> str:
@@ -58,7 +85,7 @@ def _ended(arm: ArmReport) -> str:
     unanswered = {kind: n for kind, n in arm.tally.outcomes.items() if kind != "answered"}
     if not unanswered:
         return ""
-    cells = f"{arm.tally.planned} cell{'s' if arm.tally.planned > 1 else ''}"
+    cells = counted(arm.tally.planned, "cell")
     return f"{arm.label}, of {cells}: {', '.join(f'{n} {kind}' for kind, n in unanswered.items())}"
 
 
@@ -78,8 +105,7 @@ def _used(use: ServerUse, tools: Sequence[str]) -> str:
 
 
 def _calls_of(use: ServerUse) -> str:
-    calls = f"{use.calls} call{'s' if use.calls > 1 else ''}"
-    errors = f"{use.errors} error{'' if use.errors == 1 else 's'}"
+    calls, errors = counted(use.calls, "call"), counted(use.errors, "error")
     return f"{calls}: {errors}, {use.empty} found nothing"
 
 
@@ -93,7 +119,7 @@ def _next(report: Report, server: str, use: ServerUse, again: Again) -> str:
     if use.calls and use.errors + use.empty == use.calls:
         return f"fairtrial server tools {server}"
     if not report.language_model:
-        return again("--model claude-ID")
+        return again(f"--model {_PLACEHOLDER}")
     if report.keyed:
         # Another question says more than another trial.
         return again(f"--questions {2 * len(report.scenarios)}")
@@ -153,9 +179,8 @@ def _calls(arm: ArmReport, use: ServerUse | None) -> tuple[str, str]:
 
 def _card_line(tried: OnboardedServer) -> str:
     card = tried.card
-    tools = f"{len(card.tools)} tool{'s' if len(card.tools) > 1 else ''}"
     parts = [
-        f"{tools}, about {card.schema_tokens:,} tokens of schemas",
+        f"{counted(len(card.tools), 'tool')}, about {card.schema_tokens:,} tokens of schemas",
         f"ready in {card.initialize_sec + card.warm_up_sec + card.ready_sec:.1f} s",
     ]
     if tried.writing_tools:
@@ -178,7 +203,7 @@ def sentence(report: Report, server: str, use: ServerUse) -> str:
     if unused := _unused(report, server, use):
         return unused
     if report.keyed:
-        return _of_keys(report, arm, shell)
+        return _of_keys(report, arm, shell, use.share)
     calls, errors = use.calls, use.errors
     short = [kind for kind in arm.tally.outcomes if kind != "answered"]
     told = f"With {server} the answers score {arm.fairness.score.value:.3f}, with the shell alone "
@@ -215,20 +240,32 @@ def _unused(report: Report, server: str, use: ServerUse) -> str:
     return ""
 
 
-def _of_keys(report: Report, arm: ArmReport, shell: ArmReport) -> str:
+def _of_keys(report: Report, arm: ArmReport, shell: ArmReport, share: ToolsShare) -> str:
     """What the keys say: of a program what its search finds, of a model the difference."""
     with_server, alone = _number(_score(report, arm), 3), _number(_score(report, shell), 3)
     where, delta = _asked(report), arm.delta
     if not report.language_model:
         return (
             f"Of the places that {where} ask for, a text search alone gets F1 {alone}, and the "
-            f"same program with {arm.server}'s tools {with_server}. No language model answered, "
-            "so this says what the tools find, not whether they help one: --model NAME asks one."
+            f"same program with {arm.server}'s tools {with_server}. It searches by words in both "
+            f"arms{_owed(share)}. No language model answered: --model NAME asks one."
         )
     told = f"With {arm.server} F1 is {with_server}, with the shell alone {alone}: "
     told += f"{_number(delta.value, 3)}{_reach(delta)}, {delta.says}. {report.ranked_by}"
     if arm.costs.tokens_vs_shell is not None:
         told += f" It took {arm.costs.tokens_vs_shell:.2f} times the tokens."
+    return told
+
+
+def _owed(share: ToolsShare) -> str:
+    """Of the program's answers, what the tools had a part in; empty if no question had both."""
+    if not share.questions:
+        return ""
+    told = f": of {counted(share.cited, 'place')} that it cited with them it had read {share.read} "
+    told += f"in the tools' answers, and it cited the same without them in {share.same} of "
+    told += counted(share.questions, "question")
+    if share.same == share.questions:
+        told += ", so nothing follows about the tools"
     return told
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from runner.support.text import first_line
+
 _RUNTIME = re.compile(
     r"""
     ^\s*at\s .*                      # a frame of node's
@@ -59,6 +61,9 @@ def own_words(stderr: str) -> str:
     sources = {place for place, line in enumerate(lines[1:]) if _MARK.match(line)}
     said = [line for place, line in enumerate(lines) if place not in sources]
     kept = [line.strip() for line in said if not _RUNTIME.match(line)]
+    if kept and kept[-1].endswith(":"):
+        # `Could not locate the bindings file. Tried:` has its reason in what looks like a frame.
+        kept.append(first_line("\n".join(lines).rpartition(kept[-1])[2]))
     kept = list(dict.fromkeys(filter(None, kept)))
     return " | ".join((_in_help(kept) or kept)[-LINES:])[-CHARS:]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import mcp_types
 
-from runner.agents.models.offline.uses import DESCRIPTION_CHARS, makes_a_view
+from runner.agents.models.offline.uses import DESCRIPTION_CHARS, makes_a_view, says_it_changes
 from runner.authoring.onboarding.telling import READS, for_setup, setup_round, words_of
 from runner.servers.example_arguments import said_of_itself, takes_command
 
@@ -16,7 +16,7 @@ _WRITES = frozenset(
         "write create edit delete remove move rename insert replace update append save commit push "
         "patch apply clear reset kill stop execute exec run shell install uninstall checkout merge "
         "rebase stash add mkdir copy upload send post put set fix format refactor undo restore "
-        "restart shutdown drop record store generate modify cancel abort"
+        "restart shutdown drop record store generate modify rewrite overwrite cancel abort"
     ).split()
 )
 _READS_SURELY = READS | frozenset("explore summarize inspect outline tree".split())
@@ -37,6 +37,8 @@ def writes(tool: mcp_types.Tool) -> bool:
     if said is not None and said.read_only_hint is not None:
         return not said.read_only_hint
     if said is not None and said.destructive_hint is True:
+        return True
+    if says_it_changes(tool.description or "") and not _is_shell(tool):
         return True
     words = words_of(tool)
     if makes_a_view(words) or words & READS or setup_round(tool) is not None:
@@ -88,9 +90,13 @@ def for_looking(tools: Sequence[mcp_types.Tool]) -> list[mcp_types.Tool]:
 
 def _is_harmless(tool: mcp_types.Tool) -> bool:
     """As it says itself: it packs or copies, for instance, into a folder of its own."""
-    if takes_command(tool.input_schema, said_of_itself(tool.name, tool.description)):
+    if _is_shell(tool):
         return True
     return tool.annotations is not None and tool.annotations.destructive_hint is False
+
+
+def _is_shell(tool: mcp_types.Tool) -> bool:
+    return takes_command(tool.input_schema, said_of_itself(tool.name, tool.description))
 
 
 def _exactness(tool: mcp_types.Tool) -> int:

@@ -43,6 +43,7 @@ from runner.report.clusters import Clusters, Topic, topics_of
 from runner.report.figures import key_f1, values, whole_fairness
 from runner.scoring import statistics
 from runner.support.errors import FairtrialError
+from runner.support.text import counted
 
 DETECT = 0.05
 """A difference in fairness that matters to most, as --margin has it."""
@@ -60,8 +61,9 @@ class ScenarioEstimate(Estimate):
     def lines(self) -> Iterator[str]:
         cells = sum(model.cells for model in self.models)
         yield (
-            f"{cells} cells: {self.scenarios} scenarios × {self.arms} arms × "
-            f"{len(self.models)} models × {self.trials} trials, less what has no health probe"
+            f"{counted(cells, 'cell')}: {counted(self.scenarios, 'scenario')} × "
+            f"{counted(self.arms, 'arm')} × {counted(len(self.models), 'model')} × "
+            f"{counted(self.trials, 'trial')}, less what has no health probe"
         )
         yield f"{self.blocks} blocks: the arms of one scenario, model and trial, one after another"
         yield from super().lines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -62,7 +62,7 @@ class Verb(RunRequest):
 
 def run(request: Verb) -> int:
     from runner.agents.choosing import chosen_agent
-    from runner.authoring.onboarding import flow, more_probes, saving, starting
+    from runner.authoring.onboarding import flow, screen, starting
     from runner.report.card import card_text
 
     judge = opening.asked_judge(request.judge.judging, request.spending)
@@ -77,12 +77,7 @@ def run(request: Verb) -> int:
     about = taken(starting.About, request)
     with starting.opened(asked, given, about, checkout, output.choose) as steps:
         tried = flow.find_out(steps)
-    if request.save is not None:
-        output.tell(SAVING)
-        reach = more_probes.add_probes(tried, checkout)
-        output.tell(f"saved: {saving.save(tried, request.save)}")
-        for line in reach.lines(tried.server):
-            output.tell(line)
+    reach = None if request.save is None else _saved(tried, checkout, request.save)
     if request.spending.dry_run:
         output.show(card_text(tried.card))
         return output.OK
@@ -91,17 +86,42 @@ def run(request: Verb) -> int:
     name = request.name or starting.run_name(own, tried, asks, request.models, request.trials)
     arms = {"scenarios": asks, "servers": (tried.server,)}
     whole = taken(run_verb.Verb, request, **arms, name=name, gate="prefer")
-    for remark in _preflight(whole, own, runs, tried):
-        output.tell(f"  {remark}")
+    lacking = _preflight(whole, own, runs, tried)
+    if lacking is not None:
+        again = _next_commands(request, tried, reach)
+        output.show(screen.learnt(tried, lacking, again("--model claude-ID")))
+        return output.OK
     output.tell("5/6 measuring the pairs of cells")
     subject = run_verb.subject_of(whole, own, judge)
-    return running.run(whole, _Trying(**vars(subject), tried=tried, said=request), runs)
+    return running.run(
+        whole, _Trying(**vars(subject), tried=tried, said=request, reach=reach), runs
+    )
+
+
+def _saved(
+    tried: shapes.OnboardedServer, checkout: shapes.Checkout, place: Path
+) -> shapes.MeasuredOn | None:
+    """None if it was kept in a folder where no run would begin."""
+    from runner.authoring.onboarding import more_probes, saving
+    from runner.catalog.project import PROJECT_LOCK, is_checkout
+
+    output.tell(SAVING)
+    is_project = (place / PROJECT_LOCK).is_file()
+    project = checkout.over(place.resolve()) if is_project else checkout
+    reach = more_probes.add_probes(tried, checkout, project)
+    output.tell(f"saved: {saving.save(tried, place)}")
+    for line in reach.lines(tried.server):
+        output.tell(line)
+    return reach if is_project or is_checkout(place) else None
 
 
 def _preflight(
     whole: run_verb.Verb, checkout: shapes.Checkout, runs: Path, tried: shapes.OnboardedServer
-) -> Iterator[str]:
-    """One question to both arms, by the navigator that costs nothing."""
+) -> list[str] | None:
+    """One question to both arms, by the navigator that costs nothing.
+
+    What the server's tools lack, where it could call none of them: the try ends there.
+    """
     from runner.authoring.onboarding import calling, preflight
     from runner.records.run_store import RunStore
     from runner.runs import plan, prepare
@@ -120,9 +140,14 @@ def _preflight(
         planned = plan.load_or_create_plan(store, wanted)
         running.measure(planned, prepared, LocalExecutor(jobs=1), store)
     use = preflight.server_use(store)
-    yield from preflight.remarks(use, tried.card.network_attempts)
+    for remark in preflight.remarks(use, tried.card.network_attempts):
+        output.tell(f"  {remark}")
     stood = calling.stand(checkout, tried.server, tried.scenario)
-    yield from preflight.require_used(use, whole.models, tried.server, stood.tools)
+    for remark in preflight.require_used(use, whole.models, tried.server, stood.tools):
+        output.tell(f"  {remark}")
+    if whole.json or not preflight.ends_uncalled(use, whole.models):
+        return None
+    return list(preflight.what_lacks(stood.tools()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +156,8 @@ class _Trying(run_verb.ScenarioSubject):
 
     tried: shapes.OnboardedServer
     said: Verb
+    reach: shapes.MeasuredOn | None
+    """What a run compares where it was kept; None if it was kept nowhere that a run begins."""
 
     def report(self, begun: running.Begun) -> int:
         from runner.authoring.onboarding import preflight, screen
@@ -149,24 +176,58 @@ class _Trying(run_verb.ScenarioSubject):
         elif self.request.full:
             output.show(ending.screen(built, page, full=True))
         else:
-            use, again = preflight.server_use(begun.store), partial(_again, self.said)
+            use = preflight.server_use(begun.store)
+            again = _next_commands(self.said, self.tried, self.reach)
             output.show(screen.screen(built, self.tried, use, again, page))
         return ending.code_of(begun.store, run)
 
 
+def _next_commands(
+    request: Verb, tried: shapes.OnboardedServer, reach: shapes.MeasuredOn | None
+) -> Callable[[str], str]:
+    """By the option that is to be added."""
+    if reach is None:
+        return partial(_again, request)
+    return partial(_in_project, request, reach.command(tried.server))
+
+
+def _in_project(request: Verb, command: str, more: str) -> str:
+    """The project's own command, where the server was kept: `try` would refuse to keep it again."""
+    assert request.save is not None  # noqa: S101 - it was kept
+    place = "" if request.save == Path() else f"cd {shlex.quote(str(request.save))} && "
+    asked = [f"--model={name}" for name in request.models if name != "offline"]
+    is_of_run = more.startswith(("--model", "--trials"))
+    words = [f"{place}fairtrial lock && {command}", *asked, *([more] if is_of_run else [])]
+    return " ".join(words)
+
+
 def _again(request: Verb, more: str) -> str:
-    """The same command with more; values that may be secret, and what is long, stand as `…`."""
+    """The same command with more; values of variables, which may be secret, stand as `…`."""
+    dashes = ["--"] if len(request.words) > 1 and request.words[0] != "--" else []
+    words = ["fairtrial", "try", more, *_options(request, more), *dashes]
+    return " ".join([*words, *map(shlex.quote, request.words)])
+
+
+def _options(request: Verb, more: str) -> Iterator[str]:
+    """As they were said: without one of them the server would be guessed anew, and otherwise."""
     from runner.authoring.onboarding import starting
 
-    words = ["fairtrial", "try", more]
-    told = [(name, getattr(request, name)) for name in ("args", "entry", "repo", "commit", "agent")]
+    if request.args is not None:
+        yield f"--args={shlex.quote(request.args)}"
+    single = "entry repo commit agent before scripts".split()
+    told = [(name, getattr(request, name)) for name in single]
     told += [("model", name) for name in request.models if request.agent]
     told += [("scenario", name) for name in request.scenarios]
+    told += [("private", name) for name in request.private]
+    told += [("with", name) for name in request.bring]
     if request.questions != starting.QUESTIONS and not more.startswith("--questions"):
         told.append(("questions", str(request.questions)))
-    words += [f"--{name}={shlex.quote(value)}" for name, value in told if value]
-    rest = (request.env, request.warm_up, request.canary, request.private, request.before)
-    if any(rest) or request.scripts or request.bring or request.http is not None or request.dirty:
-        words.append("…")
-    dashes = ["--"] if len(request.words) > 1 and request.words[0] != "--" else []
-    return " ".join([*words, *dashes, *map(shlex.quote, request.words)])
+    yield from (f"--{name}={shlex.quote(value)}" for name, value in told if value)
+    yield from (f"--env {shlex.quote(text.partition('=')[0])}=…" for text in request.env)
+    yield from (f"--warm-up {shlex.join(told_first)}" for told_first in request.warm_up)
+    if request.canary is not None:
+        yield f"--probe {shlex.join(request.canary)}"
+    if request.http is not None:
+        yield f"--http={request.http}"
+    if request.dirty:
+        yield "--dirty"

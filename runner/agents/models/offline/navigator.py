@@ -23,7 +23,7 @@ from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMes
 from runner.records import digest_of
 from runner.support.token_estimate import estimated_tokens
 
-VERSION = 15
+VERSION = 16
 """Raise it if the same tools' results would give another answer: cells are told apart by it."""
 MOST_NAMES = 5
 """Names of a prompt that are looked up."""

@@ -61,7 +61,10 @@ def words_in(prompt: str, names: Iterable[str]) -> frozenset[str]:
 def _names_of_code(prompt: str) -> list[str]:
     names: list[str] = []
     asks_for_places = ANSWER_FORM in prompt
-    prompt = prompt.replace(ANSWER_FORM, "")
+    if asks_for_places:
+        # What counts stands behind the question: `export … from`, dist and node_modules are words
+        # of the form's own, and a server that was asked for them would seem to know nothing.
+        prompt = prompt.replace(ANSWER_FORM, "").partition("?")[0]
     for quoted in _QUOTED.findall(prompt):
         if asks_for_places and _PLACE.fullmatch(quoted):
             continue

@@ -81,6 +81,8 @@ class Search:
     explored: set[str] = field(default_factory=set)
     """The server's uses that are explored in this step."""
     reads: int = 0
+    placeless: set[str] = field(default_factory=set)
+    """Names that the server was not asked for, as its tools want a file that was not known yet."""
 
     @property
     def asks_for_places(self) -> bool:
@@ -141,6 +143,7 @@ class Search:
         if lookups:
             self._push(*lookups[:2])
         else:
+            self.placeless.add(name)
             self._ask_shell(name)
         # In both arms: the server's arm would be spared work that the shell's is charged for.
         if self.is_about_tests():
@@ -206,6 +209,8 @@ class Search:
 
     def _read_or_search(self, name: str) -> None:
         place = self.place_of(name)
+        if place is not None and name in self.placeless:
+            self._ask_at_place(name)
         if place is not None and place.defines(name):
             if self.reads < READS:
                 self._push(self.server.reading(name, place))
@@ -214,6 +219,13 @@ class Search:
             if name not in self.words:
                 self._push(self.server.references(name, place))
             self._push(grep_definition(name))
+
+    def _ask_at_place(self, name: str) -> None:
+        """Of tools that want a name and a file: the shell has shown one by now."""
+        lookups = self._server_lookups(name)[:2]
+        if lookups:
+            self.placeless.discard(name)
+        self._push(*lookups, beside=True)
 
     def _renew(self) -> None:
         """Calls that wait, with what other calls' errors have taught since."""

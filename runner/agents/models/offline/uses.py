@@ -39,8 +39,28 @@ _CHANGES = frozenset(
     (
         "commit add reset checkout push pull merge rebase stash generate run exec execute kill "
         "stop cancel abort save apply patch update append install mkdir copy upload send post put "
-        "format refactor undo restore bulk"
+        "format refactor undo restore bulk modify rewrite overwrite"
     ).split()
+)
+_WHICH = (
+    r"(?:(?:an?|the|one|or|more|all|any|each|your|its|existing|multiple|several|text|source|local"
+    r"|specific|matching|exact|body|contents?|occurrences?|of|in)\s+){0,6}"
+)
+_SAYS_IT_CHANGES = re.compile(
+    rf"""
+    (?:
+        \A\W*(?:modify|edit|rewrite|overwrite|replace)   # Edit the file: as an order, it begins so
+        | (?:\A|[.!:;\n])\W*(?:modifies|edits|rewrites|overwrites|replaces)
+        | \b(?:it|tool)\s+(?:(?:can|may|will|\w+ly)\s+)*
+          (?:modif(?:y|ies)|edits?|rewrites?|overwrites?|replaces?)
+    )
+    \s+{_WHICH}
+    (?:files?|code|lines?|symbols?|functions?|class(?:es)?|methods?|strings?|expression|disk)\b
+    | (?:\A|[.!:;\n]|\b(?:it|tool)\s)\W*appl(?:y|ies)\s+{_WHICH}
+      (?:patch(?:es)?|diffs?|edits?|changes?|fix(?:es)?|refactorings?|codemods?)\b
+    | \A\W*(?:search|find)(?:\s+and\s+|-and-|\ &\ )(?:replace|rewrite)\b
+    """,
+    re.I | re.X,
 )
 _MAKES = frozenset("generate create build run make".split())
 _VIEWS = frozenset(
@@ -121,7 +141,18 @@ class ToolOperation:
     @property
     def _changes(self) -> bool:
         """`generate_skill` writes one; a shell that is told to look changes nothing."""
-        return bool(self.words & _CHANGES) and not takes_command(self.schema, self.description)
+        # What is said of a tool that has modes is said of one of them.
+        says_so = not self.mode and says_it_changes(self.description)
+        is_one = says_so or bool(self.words & _CHANGES)
+        return is_one and not takes_command(self.schema, self.description)
+
+
+def says_it_changes(description: str) -> bool:
+    """`This tool modifies files when auto_apply=true`: whatever it is called, it writes.
+
+    What speaks of others' edits does not: `use it before you edit a file`.
+    """
+    return _SAYS_IT_CHANGES.search(description) is not None
 
 
 def makes_a_view(words: Collection[str]) -> bool:
