@@ -37,7 +37,9 @@ class Kept:
         """`words`: of `fairtrial`, or a whole command that begins with the interpreter."""
         own = list(words) if words[0] == sys.executable else [*FAIRTRIAL, *words]
         self._words = [*before, *own]
-        self._environ = {**os.environ, "PYTHONPATH": str(ROOT), **(environ or {})}
+        # What a killed process leaves behind goes with the test's folder.
+        own_place = {"PYTHONPATH": str(ROOT), "TMPDIR": str(log.parent)}
+        self._environ = {**os.environ, **own_place, **(environ or {})}
         self.log = log
         self._over = threading.Event()
         self._process = self._started()

@@ -208,7 +208,7 @@ class Marked:
     @property
     def says_none(self) -> bool:
         said = deque(_SAYS.finditer(self.text), maxlen=1)
-        if not said or said[0]["count"].lower() .strip("0") not in ("", "none"):
+        if not said or said[0]["count"].lower().strip("0") not in ("", "none"):
             return False
         return not _HEDGE.search(said[0]["rest"])
 
