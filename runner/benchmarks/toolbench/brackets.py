@@ -101,3 +101,23 @@ def closed_at(text: str, marks: Marks) -> int | None:
     """Behind the bracket that closes the text's first character; None if nothing does."""
     begin, end = next(bracketed(text, marks), (0, None))
     return end if begin == 0 else None
+
+
+FENCE = "```"
+
+
+@dataclass
+class Fences:
+    """Is a place in a fence? Asked from the text's beginning to its end: each look counts on from
+    the one before, or many would take their square.
+    """
+
+    text: str
+    _marks: int = 0
+    _counted: int = 0
+
+    def hold(self, at: int) -> bool:
+        """`at`: no less than before."""
+        self._marks += self.text.count(FENCE, self._counted, at)
+        self._counted = at
+        return self._marks % 2 == 1

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import yaml
 
-from runner.benchmarks.toolbench.brackets import JSON, ScanBudget, bracketed
+from runner.benchmarks.toolbench.brackets import FENCE, JSON, ScanBudget, bracketed
 from runner.benchmarks.toolbench.call_markup import (
     TextCall,
     is_offered,
@@ -269,7 +269,7 @@ def _yaml_values(text: str) -> Iterator[tuple[int, int, Any]]:
     """(begin, end, value) of each fence that says that it holds YAML."""
     for opened in islice(_YAML.finditer(text), MOST_WHOLE):
         begin = opened.end()
-        end = text.find("```", begin, begin + MOST_PYTHON)
+        end = text.find(FENCE, begin, begin + MOST_PYTHON)
         # An alias may stand for as much as it likes.
         if end > 0 and "*" not in text[begin:end]:
             with suppress(yaml.YAMLError, ValueError, RecursionError):

@@ -11,11 +11,11 @@ import keyword
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import Any
 
-from runner.benchmarks.toolbench.brackets import PYTHON, closed_at
+from runner.benchmarks.toolbench.brackets import PYTHON, Fences, closed_at
 from runner.benchmarks.toolbench.call_markup import (
     TextCall,
     is_offered,
@@ -102,16 +102,15 @@ class _ProseScan:
     text: str
     remark: Remark
     unclosed: int = 0
-    fences: int = 0
-    """Marks of a fence up to `counted`: each look goes on from the one before."""
-    counted: int = 0
+    fences: Fences = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fences = Fences(self.text)
 
     def is_code(self, at: int) -> bool:
         """There a word without quotes is a variable. `at`: no less than before."""
-        self.fences += self.text.count("```", self.counted, at)
-        self.counted = at
         line = self.text[max(0, at - MOST_TOLD) : at].rpartition("\n")[2]
-        return self.fences % 2 == 1 or line.count("`") % 2 == 1
+        return self.fences.hold(at) or line.count("`") % 2 == 1
 
     def inside(self, at: int) -> str | None:
         """What stands between the bracket at `at` and the one that closes it."""

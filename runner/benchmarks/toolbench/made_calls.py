@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from runner.benchmarks.toolbench.brackets import FENCE, Fences
 from runner.benchmarks.toolbench.call_markup import CALL_MARK, TextCall
 
 MOST_LETTERS_BEHIND = 12
@@ -28,7 +29,6 @@ MOST_BEFORE = 240
 MOST_BEHIND = 4_000
 MOST_MARK = 200
 """Characters of what opens a call."""
-_FENCE = "```"
 _DENIED = re.compile(
     r"(?:\bnot|n['’]t|\bnever|\bno need|\binstead of|\brather than|\bwithout|\bavoid)"
     r"(?:[^\S\n]+(?!(?:so|but|hence|thus|therefore|then|only)\b)[\w'’-]+){0,6}"
@@ -111,13 +111,10 @@ def calls_made(text: str, written: Sequence[TextCall]) -> list[TextCall]:
 def _taught(text: str, made: Sequence[TextCall]) -> list[TextCall]:
     """Those that are marked, and those that follow one of them at once: one mark opens a list."""
     found: list[TextCall] = []
-    fences = begin = 0
+    fences = Fences(text)
     for call in made:
-        # Counted on from the call before: from the text's beginning it would take their square.
-        fences, begin = fences + text.count(_FENCE, begin, call.begin), call.begin
-        if (found and _are_together(text, found[-1], call)) or (
-            fences % 2 == 0 and _is_marked(text, begin)
-        ):
+        follows = found and _are_together(text, found[-1], call)
+        if follows or (_is_marked(text, call.begin) and not fences.hold(call.begin)):
             found.append(call)
     return found
 
@@ -138,11 +135,7 @@ def _is_list(text: str, made: Sequence[TextCall]) -> bool:
     begin = made[0].begin
     opened = _LIST_OPENS.search(text[max(0, begin - MOST_MARK) : begin])
     closed = text[made[-1].end : made[-1].end + 40].lstrip().startswith("]")
-    return bool(opened) and closed and not _is_in_fence(text, begin)
-
-
-def _is_in_fence(text: str, at: int) -> bool:
-    return text.count(_FENCE, 0, at) % 2 == 1
+    return bool(opened) and closed and not Fences(text).hold(begin)
 
 
 def is_mentioned(text: str, begin: int, arguments: Any = None) -> bool:
@@ -172,9 +165,9 @@ def _is_shown(before: str) -> bool:
 def stops_behind(text: str, end: int) -> bool:
     """True if no further sentence follows."""
     behind = text[end : end + MOST_BEHIND]
-    if _is_in_fence(text, end):
-        behind = behind.partition(_FENCE)[2]
-    in_code = behind.startswith(("`", ")`")) and not behind.startswith(_FENCE)
+    if Fences(text).hold(end):
+        behind = behind.partition(FENCE)[2]
+    in_code = behind.startswith(("`", ")`")) and not behind.startswith(FENCE)
     behind = _MARKUP.sub("", behind).lstrip("`*_ \t)")
     if not in_code:
         behind = behind[_REST.match(behind).end() :]  # type: ignore[union-attr]  # it may be empty
