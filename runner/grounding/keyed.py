@@ -297,6 +297,8 @@ _OF_ONE = re.compile(r"(?P<whose>.+) (?:file|path|filename|filepath)")
 
 def _each_of(pairs: _Object) -> tuple[_Object, list[_Object]]:
     """`caller_file`, `caller_line`, `callee_file`, …: an object each, and what is left."""
+    if len(pairs) < 4:  # two files and two lines: most objects have fewer keys
+        return pairs, []
     titles = [_title(key) for key, _ in pairs]
     whose = [found["whose"] for found in map(_OF_ONE.fullmatch, titles) if found]
     whose = [one for one in whose if any(title.startswith(f"{one} line") for title in titles)]

@@ -12,7 +12,7 @@ import zlib
 from functools import cached_property
 
 from runner.grounding.cache import Cache
-from runner.grounding.vocabulary import MOST_BYTES, PROSE, sources_of
+from runner.grounding.vocabulary import PROSE, sources_of
 from runner.protocols import Files
 from runner.support.errors import SourceError
 
@@ -69,18 +69,14 @@ class TypeHeads:
 
     def _read(self) -> dict[str, set[str]]:
         heads: dict[str, set[str]] = {}
-        left = MOST_BYTES
         try:
             for path, source in sources_of(self._files):
-                left -= len(source)
-                if left < 0:
-                    return {}
                 if path.lower().endswith(PROSE):
                     continue
                 for found in _HEAD.finditer(source):
                     head = b" ".join([found["head"], *_ALONE.findall(found["below"])])
                     words = _WORD.findall(head.decode("utf-8", "replace"))
                     heads.setdefault(found["name"].decode(), set()).update(words)
-        except SourceError:  # a partial clone
+        except SourceError:
             return {}
         return heads

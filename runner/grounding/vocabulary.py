@@ -101,31 +101,32 @@ class _ReadsMany(Protocol):
 def _read(files: Files) -> _TreeWords:
     code: set[bytes] = set()
     prose: set[bytes] = set()
-    left = MOST_BYTES
     try:
         for path, source in sources_of(files):
-            left -= len(source)
-            if left < 0:
-                return _UNREAD
             words = prose if path.lower().endswith(PROSE) else code
             words.update(_words_of(source))
-    except SourceError:  # a partial clone
-        return _UNREAD
+    except SourceError:
+        return _TreeWords(frozenset(), frozenset(), complete=False)
     return _TreeWords(_texts(code), _texts(prose), complete=True)
 
 
-_UNREAD = _TreeWords(frozenset(), frozenset(), complete=False)
-
-
 def sources_of(files: Files) -> Iterator[tuple[str, bytes]]:
-    """Every file of the tree and its bytes."""
+    """Every file of the tree and its bytes.
+
+    Raises SourceError of a tree that is too large, or not all here, as a partial clone is.
+    """
+    left = MOST_BYTES
     paths = sorted(path for path in files.paths() if not path.lower().endswith(_DATA))
     for begin in range(0, len(paths), _AT_ONCE):
         several = paths[begin : begin + _AT_ONCE]
         sources: Iterator[bytes] = map(files.read, several)
         if isinstance(files, _ReadsMany):
             sources = files.read_many(several)
-        yield from zip(several, sources, strict=True)
+        for path, source in zip(several, sources, strict=True):
+            left -= len(source)
+            if left < 0:
+                raise SourceError(f"it has more than {MOST_BYTES:,} bytes")
+            yield path, source
 
 
 def _words_of(source: bytes) -> Iterable[bytes]:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -58,7 +57,7 @@ _MARKS = r"[^\w\n]{0,20}"
 _SAYS = re.compile(
     # **FOUND:** 0, FOUND: 0 (no callers), Nobody calls it. FOUND： 0; not "I'd say FOUND: 0 if …"
     rf"(?:^|[.:!?>]\s{{0,4}}){_MARKS}(?:\d\W{{1,4}})?found{_MARKS}[:：]{_MARKS}"
-    r"(?P<count>\d{1,6}|none)\b(?P<rest>[^\n]*)",
+    r"(?:(?P<none>0{1,6}|none)|\d{1,6})\b(?P<rest>[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
 _HEDGE = re.compile(r"\d|\b(?:if|maybe|perhaps|or|unless)\b", re.IGNORECASE)
@@ -205,12 +204,10 @@ class Marked:
         """What is cited beside the places, in citations; lines beyond a place's own count too."""
         return math.fsum(map(self._charge, self.cited))
 
-    @property
+    @cached_property
     def says_none(self) -> bool:
-        said = deque(_SAYS.finditer(self.text), maxlen=1)
-        if not said or said[0]["count"].lower().strip("0") not in ("", "none"):
-            return False
-        return not _HEDGE.search(said[0]["rest"])
+        last = max(_SAYS.finditer(self.text), key=re.Match.start, default=None)
+        return last is not None and bool(last["none"]) and not _HEDGE.search(last["rest"])
 
     # --- which citation is of what ---
 
