@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import bisect
-import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
+from runner.grounding.near_words import LineWords, snake_case
 from runner.grounding.outlines import Definition, TextOnly
 from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
@@ -133,20 +133,20 @@ def has_longer_word_near(file: SourceFile, symbol: str, lines: LineRange) -> boo
     `_fill_graph_cache`: who writes so knows the line. One word alone is part of too many names.
     """
     name = parts_of(symbol)[-1]
-    part = _snake_case(name)
-    others = {_snake_case(word) for word in _words_near(file, lines) if word != name}
-    if part in others or _is_in_other_case(file, name, lines):
+    part = snake_case(name)
+    near = _words_near(file, lines)
+    if any(line.has_form(part, name) for line in near) or _is_in_other_case(file, name, lines):
         return True
     places = file.places(symbol)
     if places.is_nowhere and name[:1].isupper():  # the `Job` endpoint, at `newJobEndpoint()`
-        return any(part in other for other in others)
+        return any(line.has_within(part) for line in near)
     if part.count("_") < _FEWEST_JOINTS:
         return False
     # A word that the file defines elsewhere is not this one cut short, but may be one of a family:
     # `unit_price`, at `unit_price_currency`.
     if places.definitions:
-        return any(_snake_case(one.name).startswith(part) for one in _defined_at(file, lines))
-    return any(part in other for other in others)
+        return any(snake_case(one.name).startswith(part) for one in _defined_at(file, lines))
+    return any(line.has_within(part) for line in near)
 
 
 def _is_in_other_case(file: SourceFile, name: str, lines: LineRange) -> bool:
@@ -154,9 +154,8 @@ def _is_in_other_case(file: SourceFile, name: str, lines: LineRange) -> bool:
     outline = file.outline
     if isinstance(outline, TextOnly) or outline.named(name):
         return False
-    plain = name.lower()
-    bodies = ((one.start, one.end) for one in outline.definitions if one.name.lower() == plain)
-    return any(gap(body, lines) == 0 for body in bodies)
+    spelled = outline.in_any_case(name)
+    return any(gap((one.start, one.end), lines) == 0 for one in spelled)
 
 
 def _defined_at(file: SourceFile, lines: LineRange) -> list[Definition]:
@@ -168,22 +167,14 @@ def _defined_at(file: SourceFile, lines: LineRange) -> list[Definition]:
 
 _FEWEST_JOINTS = 3
 """Of `_bad_request_`, which has two words."""
-_WORD = re.compile(r"[^\W\d]\w{1,99}")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
 
-def _snake_case(name: str) -> str:
-    """`_bad_request_` of `BadRequest`, `BAD_REQUEST` and `bad_request`."""
-    return f"_{'_'.join(_PART.findall(name)).lower()}_"
-
-
-def _words_near(file: SourceFile, lines: LineRange) -> list[str]:
-    """The words within reach; of a range that is too wide to point at anything, none."""
+def _words_near(file: SourceFile, lines: LineRange) -> list[LineWords]:
+    """The lines within reach; of a range that is too wide to point at anything, none."""
     if is_wide(lines):
         return []
     start, end = lines
-    text = b"\n".join(file.source.split(b"\n")[max(0, start - 1 - TOLERANCE) : end + TOLERANCE])
-    return _WORD.findall(text.decode("utf-8", "replace"))
+    return list(file.near_words.on(start - TOLERANCE, end + TOLERANCE))
 
 
 def _distances(file: SourceFile, symbol: str, lines: LineRange) -> Distances:

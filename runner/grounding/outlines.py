@@ -80,6 +80,9 @@ class Outline(_OutlineParts):
     def named(self, name: str) -> Sequence[Definition]:
         return self._by_name.get(name, ())
 
+    def in_any_case(self, name: str) -> Sequence[Definition]:
+        return self._by_lower_name.get(name.lower(), ())
+
     def owned(self, name: str, owner: str) -> Sequence[Definition]:
         """The definitions of a name inside of one owner."""
         if name not in self._by_owner:
@@ -101,6 +104,13 @@ class Outline(_OutlineParts):
         named: dict[str, list[Definition]] = defaultdict(list)
         for definition in self.definitions:
             named[definition.name].append(definition)
+        return dict(named)
+
+    @cached_property
+    def _by_lower_name(self) -> dict[str, list[Definition]]:
+        named: dict[str, list[Definition]] = defaultdict(list)
+        for definition in self.definitions:
+            named[definition.name.lower()].append(definition)
         return dict(named)
 
     @cached_property

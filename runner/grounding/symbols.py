@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from runner.grounding.language import LANGUAGES, dotted
 from runner.grounding.line_ranges import LineRanges, points
+from runner.grounding.near_words import NearWords
 from runner.grounding.occurrences import Occurrences
 from runner.grounding.outlines import Definition, Outline, TextOnly
 from runner.grounding.spelling import MARK, parts_of
@@ -184,6 +185,10 @@ class SourceFile:
     @cached_property
     def occurrences(self) -> Occurrences:
         return Occurrences(self.source)
+
+    @cached_property
+    def near_words(self) -> NearWords:
+        return NearWords(self.source)
 
     def _find(self, symbol: str) -> SymbolLines:
         *qualifiers, name = parts_of(symbol)
