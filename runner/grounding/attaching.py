@@ -22,6 +22,7 @@ from runner.grounding.naming import (
     span_before,
     symbol_of,
 )
+from runner.grounding.tongues import IS_AT
 
 _WORD = re.compile(
     rf"""
@@ -47,6 +48,7 @@ _GLUE_WORD = rf"""
     |source|body|signature|impl|async|static|public|private
     |which|that|its|begins|starts|starting|sits|here|currently|approximately|approx|about
     |called|used|invoked|checked|read|set|raised|thrown|registered|created|built|run|itself
+    |can|may|be|{IS_AT}
     |[a-z]{{2,12}}ed|first|once|twice|again|only|then|later|also|always
 """
 _GLUE = re.compile(
@@ -65,7 +67,7 @@ _STRICT_GLUE = re.compile(
       | [ \t]{{0,2}} (?:(?:{_KIND_WORD})\s)? (?:          # `foo` method
           [(\[—–:@-]{{1,2}}                               # `foo`: a.py:3
         | ,[ ](?=line)
-        | (?:,?[ ]?(?:is|are|was)\s)?
+        | (?:,?[ ]?(?:is|are|was|can\sbe)\s)?
           (?:,?[ ]?(?:defined|declared|implemented|located|found|introduced|called|used)\s)?
           (?:at|in|on)
         | lives\s(?:at|in)
@@ -105,12 +107,16 @@ _DENIED = re.compile(
 """Before a symbol: it is denied, or it is where the thing is, not the thing."""
 _INDIRECT = re.compile(
     r"""
-    \b(?:of|from|in|into|inside|within|on|to|for|with|against|by)
+    \b(?:of|from|in|into|inside|within|on|to|for|with|against|by|de|del|du|des|di|von|van)
     (?:\s(?:the|a|an|its|this|each|same))? [\s`*_(]* \Z
     """,
     re.I | re.X,
 )
 """Before a symbol: the sentence is of something else, which may be what stands at the lines."""
+_SEE = re.compile(r"[`*_]{0,4},?\s(?:see|look\sat|refer\sto|open)\s[`*_(]{0,4}\Z")
+"""Behind a symbol: "For `open`, see a.py:3"."""
+_SEARCHED = re.compile(r"[ \t]*[\w./@+-]{1,200}:\d{1,7}:")
+"""The row of a search: what it shows is of its own line."""
 _OBJECT = re.compile(r"\b(?!(?:this|its|class|alias)\b)[a-z]{3,}s\s[`*_]{0,3}\Z")
 """Before a symbol: a verb, of which it is the object: "catches it and runs `open` — a.py:3"."""
 _LEADING = frozenset(
@@ -172,7 +178,7 @@ def symbol_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attach
 
     `at` may lie inside a code span.
     """
-    first, low = low, max(low, at - _LOOK_BACK)
+    first, low = low, max(_own_row(text, low, at), at - _LOOK_BACK)
     at = _before_own_span(text, at, spans)
     named = _last_word(text, at, _last_span(text, low, at, spans))
     glue = _glue(text[named.end : at]) if named.symbol else None
@@ -180,7 +186,7 @@ def symbol_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attach
         return None
     before = text[max(first, named.begin - 48) : named.begin]
     strict = glue.strict
-    indirect = bool(_INDIRECT.search(before))
+    indirect = bool(_INDIRECT.search(before)) and not _SEE.match(text, named.end, at)
     if _DENIED.search(before) or (indirect and not glue.light):
         return None
     if glue.leads_in and not _OPENS.match(before):
@@ -199,6 +205,14 @@ def symbol_before(text: str, low: int, at: int, spans: list[CodeSpan]) -> Attach
     is_code = text[named.begin] == "`" or text[named.end - 1] == ")"
     loose = (not is_code) + _is_spoken_of(before)
     return Attached(named.symbol, certain, named.begin, loose)
+
+
+def _own_row(text: str, low: int, at: int) -> int:
+    """Behind the row of a search that ends before `at`; `low` if there is none."""
+    end = text.rfind("\n", low, at)
+    if end < 0 or not _SEARCHED.match(text, text.rfind("\n", 0, end) + 1, end):
+        return low
+    return end + 1
 
 
 def _is_spoken_of(before: str) -> bool:

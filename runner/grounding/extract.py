@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from runner.grounding.binding import Above, Binder, KnownLines
 from runner.grounding.commit_files import PathIndex
+from runner.grounding.key_records import with_key_records
 from runner.grounding.keyed import Fragment, aliases_of_json, units_of_json, units_of_table
 from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
@@ -102,11 +103,24 @@ def _in_full(text: str, index: PathIndex) -> str:
     """Short names that the text itself explains, as what they stand for: `RTAF = a/b.java`."""
     if may_be_unspaced(text) and not any(map(may_be_unspaced, index.paths)):
         text = spaced(text)
-    text = _with_notes(_ANSI.sub("", text))
+    text = with_key_records(_with_notes(_with_bullets(_ANSI.sub("", text))))
     short = short_names(text, index)
     if short is None:
         return text
     return short.pattern.sub(lambda found: short.paths[found[0]], text, count=_MOST_SHORT_NAMES)
+
+
+def _with_bullets(text: str) -> str:
+    """Items that are counted in letters, `a. `, `ii) `, as items: Markdown knows numbers alone."""
+    counted = {found["count"] for found in _LETTERED.finditer(text)}
+    if not (counted >= {"a", "b"} or counted >= {"i", "ii"}):
+        return text
+    return _LETTERED.sub(r"\g<indent>- ", text)
+
+
+_LETTERED = re.compile(
+    r"^(?P<indent>[ \t]{0,8})\(?(?P<count>[a-z]|[ivx]{2,4})[.)][ \t]{1,4}(?=\S)", re.M
+)
 
 
 class ShortNames(NamedTuple):

@@ -84,6 +84,18 @@ def _names_symbol(title: str) -> str:
     return next((name for name in _NAMES if plain in (name, f"{name}s", f"{name}es")), "")
 
 
+def is_file_title(title: str) -> bool:
+    return bool(_FILE.fullmatch(_title(title)))
+
+
+def is_line_title(title: str) -> bool:
+    return _is_line_title(_title(title))
+
+
+def is_symbol_title(title: str) -> bool:
+    return bool(_names_symbol(title))
+
+
 # --- tables -------------------------------------------------------------------------------------
 
 _NUMBER = r"[L~:]?\d{1,7}(?:\s?[-–—]\s?L?\d{1,7})?"
@@ -108,7 +120,7 @@ class _TableColumn(NamedTuple):
 
     @property
     def has_files(self) -> bool:
-        return bool(_FILE.fullmatch(_title(self.title)))
+        return is_file_title(self.title)
 
 
 class _TableCell(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -260,6 +260,8 @@ class SourceFile:
             if not types and not outline.has_owner(qualifier):
                 return self._of_kin(places, qualifier)
             definitions = self._inherited(outline, qualifier, name)
+            if not definitions and self._gives_apart:
+                definitions = list(self._of_kin(places, qualifier).definitions)
         definitions += filter(self._is_of_nameless_type, places.definitions)
         distinct = {definition.at: definition for definition in definitions}
         return places._replace(definitions=tuple(distinct[at] for at in sorted(distinct)))
@@ -271,9 +273,21 @@ class SourceFile:
         kept = (
             it
             for it in places.definitions
-            if any(self._may_own(owner, holder) for holder in it.owners or (None,))
+            if any(self._may_own(owner, holder) for holder in self._holders(it))
         )
         return places._replace(definitions=tuple(kept))
+
+    def _holders(self, definition: Definition) -> Sequence[str | None]:
+        """Of a trait that a type is given, the type: that it is not named is no reason to believe
+        it of every other type that has the trait.
+        """
+        owners = definition.owners or (None,)
+        return owners[-1:] if self._gives_apart else owners
+
+    @property
+    def _gives_apart(self) -> bool:
+        """Rust gives a type its traits outside of its head."""
+        return self.path.endswith(".rs")
 
     def _is_of_nameless_type(self, definition: Definition) -> bool:
         """`new Shop() { void open() {} }` in a method: `Shop.open` may be this one."""

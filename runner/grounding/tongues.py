@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_STEMS = (
+_STEMS_AS_LISTED = (
     *(
         "Zeile",
         "Z. ",
@@ -24,6 +24,16 @@ _STEMS = (
     *("Строк", "стр.", "行", "줄", "행", "라인", "рядо", "рядк", "wiersz", "lini", "řád", "rad "),
     *("linje", "dòng", "satır"),
 )
+_STEMS = frozenset(form for stem in _STEMS_AS_LISTED for form in (stem, stem.capitalize()))
+IS_AT = (
+    r"findet|steht|liegt|befindet|sich|ist|sind|wird|werden|definiert|deklariert|implementiert|bei"
+    r"|der|das|den|dem|Datei|se|trouve|situe|est|défini[es]{0,2}|déclaré[es]{0,2}|dans|à|le|la"
+    r"|fichier|está|encuentra|define|definid[oa]|declarad[oa]|implementad[oa]|en|el|archivo|fica"
+    r"|é|em|arquivo|находится|определ[её]н[аоы]?|объявлен[аоы]?|реализован[аоы]?|в|файле"
+    r"|si|trova|è|definit[oa]|nel|staat|gedefinieerd"
+    r"|(?:的|定义|定義|声明|宣言|实现|実装|位于|位於|在|于|於|见|参见|は|が|에|은|는|이|가|있다|정의)+"
+)
+"""What other languages say between a name and its place."""
 _TO = r"\s?(?:-|–|—|~|〜|～|\bbis\b|\bà\b|\ba\b|\bal\b|\bpor\b|\bпо\b|至|到|から|부터|에서)\s?"
 _AND = (
     r"\s?(?:,|、|，|\bund\b|\bet\b|\by\b|\be\b|\bi\b|\ben\b|\bog\b|\boch\b|\bи\b|和|と|및|와|과)\s?"
@@ -106,7 +116,7 @@ def with_english_lines(text: str) -> str:
         # Their words stand against a path without a blank, and `\w` takes both for one.
         text = re.sub(rf"(?<=[A-Za-z`)])(?={_CJK})", " ", text).translate(_MARKS)
         text = re.sub(r"(?<=[在见於于从到和与及看と])(?=[\w./-]{1,200}\.\w)", " ", text)
-    text = _TITLE.sub(" Line ", _BEHIND.sub(_line, _BEFORE.sub(_line, text)))
+    text = _TITLE.sub(" Line ", _BEFORE.sub(_line, _BEHIND.sub(_line, text)))
     if is_unspaced:
         text = re.sub(rf"(?<={_CJK})(?=line\s\d)|(?<=\d)(?={_CJK})", " ", text)
     text = _TWICE.sub(r"lines \g<first>-\g<last>", text)

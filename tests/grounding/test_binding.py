@@ -370,6 +370,14 @@ KIN = MemoryFiles(
         "kept.go": "package p\n\ntype Kept struct {\n\t*Pool\n\tn int\n}\n",
         "wrap.go": "package p\n\ntype Wrap struct {\n\tpool *Pool\n}\n",
         "type.go": "package p\n\ntype Pool struct {\n\tn int\n}\n",
+        "src/read.rs": "pub trait Read: Sized {\n    fn read_all(&self) {}\n}\n"
+        + "\n" * 30
+        + "impl<T> Shown for T {\n    fn show(&self) {}\n}\n"
+        + "impl Drop for Crate {\n    fn drop_it(&self) {}\n}\n",
+        "src/desk.rs": "pub struct Desk<T>(T);\nimpl<T: Fn(u8) -> Vec<T>> Read for Desk<T> {}\n",
+        "src/lamp.rs": "pub struct Lamp;\npub trait Shown { fn show(&self); }\n",
+        "src/held.rs": "pub struct Held;\nimpl Deref for Held {\n    type Target = Desk<u8>;\n}\n",
+        "src/crate.rs": "pub struct Crate;\n",
         "src/open.rb": "class Door\n  def knock\n  end\nend\n" + "\n" * 30,
     }
 )
@@ -385,6 +393,12 @@ KIN = MemoryFiles(
         ("Serializer.send", "src/adapter.py:2", False),
         ("Kept.Put", "pool.go:3", True),
         ("Wrap.Put", "pool.go:3", False),
+        ("Desk::read_all", "src/read.rs:2", True),
+        ("Held::read_all", "src/read.rs:2", True),
+        ("Lamp::read_all", "src/read.rs:2", False),
+        ("Lamp::show", "src/read.rs:35", True),
+        ("Crate::drop_it", "src/read.rs:38", True),
+        ("Lamp::drop_it", "src/read.rs:38", False),
         # Ruby opens a type anywhere.
         ("Serializer.knock", "src/open.rb:2", True),
     ],

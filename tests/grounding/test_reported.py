@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from runner.grounding.key_records import with_key_records
 from runner.grounding.verify import ground
 from runner.records import Citation
 from tests.grounding.fakes import MemoryFiles
@@ -38,6 +39,17 @@ TIED = [
     "`ssl_cert_file` (src/shop.py:{30})",
     "`open_shop`: Zeile {20} in src/shop.py",
     "src/shop.py 第 {20} 行: `open_shop`",
+    "`open_shop` can be found at src/shop.py:{20}",
+    "For `open_shop`, see src/shop.py, line {20}.",
+    "Die Funktion `open_shop` findet sich in src/shop.py, Zeile {20}.",
+    "La fonction `open_shop` se trouve dans src/shop.py, ligne {20}.",
+    "函数 `open_shop` 位于 src/shop.py 第 {20} 行。",
+    "- location: src/shop.py:{20}\n  symbol: open_shop",
+    "**Function:** `open_shop`\n**File:** `src/shop.py`\n**Line:** {20}",
+    "```yaml\n- file: src/shop.py\n  line: {20}\n  symbol: open_shop\n```",
+    '<place file="src/shop.py" line="{20}">open_shop</place>',
+    "<citation>\n  <file>src/shop.py</file><line>{20}</line>\n  <symbol>open_shop</symbol>\n"
+    "</citation>",
 ]
 
 
@@ -53,6 +65,24 @@ def test_a_name_is_tied_to_its_line_and_a_wrong_line_does_not_pass(text: str) ->
     assert right.status == "grounded"
     [wrong] = with_lines(_at(text, 40))
     assert wrong.status != "grounded"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`open_shop` of the list is in src/shop.py:20",
+        "name: open_shop\nport: 8080\nhost: src/shop.py",
+        "<li>`open_shop`</li>\n<li>src/shop.py:20</li>",
+        "file: src/shop.py\nline: 20",
+    ],
+)
+def test_keys_and_tags_that_lack_a_file_a_line_or_a_name_are_read_as_text(text: str) -> None:
+    assert with_key_records(text) == text
+
+
+def test_a_row_of_a_search_names_nothing_for_the_next_row() -> None:
+    rows = "src/shop.py:60:  return open_shop()\nsrc/auth.py:90:  close_shop()\nsrc/shop.py:70: x"
+    assert [one.symbol for one in with_lines(rows)] == [None, "close_shop", None]
 
 
 @pytest.mark.parametrize(
