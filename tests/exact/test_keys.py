@@ -92,6 +92,26 @@ def test_a_function_that_calls_itself_is_not_asked_about(tmp_path: Path) -> None
     assert asked(tmp_path, files, "callers", "walk_down") is None
 
 
+RUST = "pub fn ring_up() -> u8 {\n    1\n}\n\npub fn day() -> u8 {\n    ring_up()\n}\n"
+RUST_TESTS = "\n#[cfg(test)]\nmod tests {\n    fn twice() -> u8 { super::ring_up() }\n}\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"src/till.rs": RUST + RUST_TESTS},
+        {"src/till.rs": RUST, "src/test.rs": "fn twice() -> u8 { ring_up() }\n"},
+        {"src/till.rs": RUST, "benches/till.rs": "fn twice() -> u8 { ring_up() }\n"},
+    ],
+)
+def test_a_name_that_is_called_where_some_see_tests_is_not_asked_about(
+    tmp_path: Path, files: Mapping[str, str]
+) -> None:
+    plain = Ground(tree_of(tmp_path / "plain", {"src/till.rs": RUST}))
+    assert plain.symbol("ring_up") is not None
+    assert Ground(tree_of(tmp_path / "tested", files)).symbol("ring_up") is None
+
+
 def test_a_name_that_a_macro_pastes_together_is_not_asked_about(tmp_path: Path) -> None:
     plain = {
         "a.c": "int safe_read(void) { return 1; }\n\n"

@@ -37,8 +37,13 @@ _PASTED_BEGIN = re.compile(rb"([A-Za-z_]\w*)\s*##")
 _PASTED_END = re.compile(rb"##\s*([A-Za-z_]\w*)")
 _APART = 2 * TOLERANCE
 """Lines between a near miss and a right place: nearer, one citation could mean both."""
-HALF_TEST = re.compile(r"(?:^|/)(?:testing|testdata|fixtures?|specs?|androidTest)/|conftest\.py$")
+HALF_TEST = re.compile(
+    r"(?:^|/)(?:testing|testdata|fixtures?|specs?|androidTest|benches)/|conftest\.py$"
+    r"|(?:^|/)(?:tests?|bench(?:es)?)\.rs$"
+)
 """What some take for tests and others do not: a name that is called there is not asked about."""
+_TESTS_BELOW = re.compile(rb"^[ \t]*#\[cfg\(test\)\]\s+(?:pub\s+)?mod\s", re.M)
+"""Of Rust: tests in the file that they test, by custom at its end."""
 BUILT = " What was built from the sources (dist, build, node_modules and the like) does not count."
 NO_CODE = (
     " What stands in a file that is no code (a page of documentation, a notebook, a recorded"
@@ -143,15 +148,25 @@ class Ground:
         symbol = self.tree.symbol(name) if name in self.tree.holders else ""
         if isinstance(symbol, str) or TEST_PATH.search(symbol.path):
             return None
+        if self._may_be_tests(symbol.path, symbol.definition.line):
+            return None
         if self.tree.code[symbol.path].language in ("c", "cpp") and self._may_be_pasted(name):
             return None
         inside = symbol.definition
         for call in symbol.calls:
             # A function that calls itself: its own lines would be right and beside the point.
             recursive = call.path == symbol.path and inside.start <= call.line <= inside.end
-            if recursive or HALF_TEST.search(call.path):
+            if recursive or self._may_be_tests(call.path, call.line):
                 return None
         return symbol
+
+    def _may_be_tests(self, path: str, line: int) -> bool:
+        """Some take it for a test: the key would have it as other code, or the other way round."""
+        if HALF_TEST.search(path):
+            return True
+        source = self.tree.code[path].source if path.endswith(".rs") else b""
+        below = _TESTS_BELOW.search(source)
+        return below is not None and source.count(b"\n", 0, below.start()) < line
 
 
 # --- the question ---------------------------------------------------------------------------------

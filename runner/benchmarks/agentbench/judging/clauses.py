@@ -37,10 +37,9 @@ DENIED_BEHIND = re.compile(
 )
 # "2 or fewer" offers nothing else.
 _OR = r",?\s+or\s+(?!(?:more|fewer|less|above|below|higher|lower|over|under)\b)"
-OR_BEHIND = re.compile(
-    rf"[^,.;:\n]{{0,12}}?(?:,[^,.;\n]{{1,30}}){{0,8}}{_OR}(?P<other>[^,.;\n]{{1,40}})"
-)
-OR_BEFORE = re.compile(rf"(?P<other>[^,.;\n]{{1,40}}){_OR}(?:\w+\s+){{0,2}}$")
+_OTHER = r"(?P<other>(?:[^,.;\n]|(?<=\d)[.,](?=\d)){1,40})"
+OR_BEHIND = re.compile(rf"[^,.;:\n]{{0,12}}?(?:,[^,.;\n]{{1,30}}){{0,8}}{_OR}{_OTHER}")
+OR_BEFORE = re.compile(rf"{_OTHER}{_OR}(?:\w+\s+){{0,2}}$")
 _BULLET = re.compile(r"^\s*(?:[-*•+]\s+|\d{1,4}[.)]\s+)?")
 ITEM_END = re.compile(r"\n|,(?!\d{3}\b)|;|\||\s(?:or|and)\s")
 

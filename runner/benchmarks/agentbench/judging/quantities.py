@@ -226,10 +226,14 @@ def in_base(number: float, unit: Unit) -> float:
 
 # --- numbers in a text --------------------------------------------------------------------------
 
-_WORDS = (
+_TEENS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty"
+    "fifteen sixteen seventeen eighteen nineteen"
 ).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SPOKEN = {word: n for n, word in enumerate(_TEENS)} | {
+    word: 10 * n for n, word in enumerate(_TENS, 2)
+}
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _NUMBER = re.compile(
     r"""
@@ -251,9 +255,21 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
-_COMMA_FRACTION = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?:\.\d{3})+|\d+),(\d+)(?!\d|[.,]\d)")
-_SPACED = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?: \d{3})+)(\.\d+)?(?![\w])")
-_SPELLED = re.compile(rf"\b({'|'.join(_WORDS)})\b(?! of\b)", re.IGNORECASE)
+_COMMA_FRACTION = re.compile(
+    r"(?<![\w.,])(-?)(\d{1,3}(?:\.\d{3})+|\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d+),(\d+)"
+    r"(?!\d|[.,]\d)"
+)
+_DOTTED = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?:\.\d{3}){2,})(?!\w|[.,]\d)")
+"""`1.472.412.942`; of one dot nobody can say what it is."""
+_SPACED = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?: \d{3})++)(\.\d+)?(?!\w|,\d)")
+_TEEN = "|".join(reversed(_TEENS))
+_BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_TEENS[1:10])}))?|{_TEEN})\b"
+_BELOW_1000 = rf"(?:(?:{_BELOW_100}|a)[ -]hundred(?:(?:[ -]| and ){_BELOW_100})?|{_BELOW_100})"
+_SPELLED = re.compile(
+    rf"\b(?>(?P<thousands>{_BELOW_1000}|a)[ -]thousand\b(?:,? (?:and )?(?P<rest>{_BELOW_1000}))?"
+    rf"|(?P<alone>{_BELOW_1000}))(?P<half> and a half)?\b(?! of\b)",
+    re.IGNORECASE,
+)
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
@@ -327,10 +343,13 @@ def _with_unit(one: Quantity, text: str, money: str = "") -> Quantity:
 
 
 def _other_readings(text: str) -> Iterator[Quantity]:
-    """`12,34` as twelve and a third, `12 345` as one number."""
+    """`12,34` as twelve and a third, `12 345` and `1.472.412` as one number."""
     for match in _COMMA_FRACTION.finditer(text):
-        digits, fraction = match[2].replace(".", ""), f".{match[3]}"
+        digits, fraction = re.sub(r"\D", "", match[2]), f".{match[3]}"
         one = _quantity(match.start(), match.end(), digits, fraction)
+        yield _with_unit(_signed(one) if match[1] else one, text)
+    for match in _DOTTED.finditer(text):
+        one = _quantity(match.start(), match.end(), match[2].replace(".", ""), "")
         yield _with_unit(_signed(one) if match[1] else one, text)
     for match in _SPACED.finditer(text):
         digits = match[2].replace(" ", "")
@@ -340,8 +359,18 @@ def _other_readings(text: str) -> Iterator[Quantity]:
 
 def _spelled(text: str) -> Iterator[Quantity]:
     for match in _SPELLED.finditer(text):
-        number = _WORDS.index(match[1].casefold())
-        yield _with_unit(_quantity(match.start(), match.end(), str(number), ""), text)
+        number = 1000 * _spoken(match["thousands"]) + _spoken(match["rest"] or match["alone"])
+        half = ".5" if match["half"] else ""
+        yield _with_unit(_quantity(match.start(), match.end(), str(number), half), text)
+
+
+def _spoken(words: str | None) -> int:
+    """`a hundred and five`, below a thousand; 0 for None."""
+    hundreds, has_hundred, rest = (words or "").casefold().rpartition("hundred")
+    below = sum(_SPOKEN.get(word, 0) for word in re.findall(r"[a-z]+", rest))
+    if not has_hundred:
+        return below or int((words or "").casefold() == "a")
+    return 100 * (_spoken(hundreds.strip(" -")) or 1) + below
 
 
 def _sums(found: list[Quantity], text: str) -> Iterator[Quantity]:
