@@ -256,12 +256,16 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _COMMA_FRACTION = re.compile(
-    r"(?<![\w.,])(-?)(\d{1,3}(?:\.\d{3})+|\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d+),(\d+)"
-    r"(?!\d|[.,]\d)"
+    r"(?<![\w.,])(?P<sign>-?)(?P<whole>\d{1,3}(?:\.\d{3})+|\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d+)"
+    r",(?P<fraction>\d+)(?!\d|[.,]\d)"
 )
-_DOTTED = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?:\.\d{3}){2,})(?!\w|[.,]\d)")
+_DOTTED = re.compile(
+    r"(?<![\w.,])(?P<sign>-?)(?P<whole>\d{1,3}(?:\.\d{3}){2,})(?P<fraction>)(?!\w|[.,]\d)"
+)
 """`1.472.412.942`; of one dot nobody can say what it is."""
-_SPACED = re.compile(r"(?<![\w.,])(-?)(\d{1,3}(?: \d{3})++)(\.\d+)?(?!\w|,\d)")
+_SPACED = re.compile(
+    r"(?<![\w.,])(?P<sign>-?)(?P<whole>\d{1,3}(?: \d{3})++)(?:\.(?P<fraction>\d+))?(?!\w|,\d)"
+)
 _TEEN = "|".join(reversed(_TEENS))
 _BELOW_100 = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_TEENS[1:10])}))?|{_TEEN})\b"
 _BELOW_1000 = rf"(?:(?:{_BELOW_100}|a)[ -]hundred(?:(?:[ -]| and ){_BELOW_100})?|{_BELOW_100})"
@@ -344,17 +348,11 @@ def _with_unit(one: Quantity, text: str, money: str = "") -> Quantity:
 
 def _other_readings(text: str) -> Iterator[Quantity]:
     """`12,34` as twelve and a third, `12 345` and `1.472.412` as one number."""
-    for match in _COMMA_FRACTION.finditer(text):
-        digits, fraction = re.sub(r"\D", "", match[2]), f".{match[3]}"
-        one = _quantity(match.start(), match.end(), digits, fraction)
-        yield _with_unit(_signed(one) if match[1] else one, text)
-    for match in _DOTTED.finditer(text):
-        one = _quantity(match.start(), match.end(), match[2].replace(".", ""), "")
-        yield _with_unit(_signed(one) if match[1] else one, text)
-    for match in _SPACED.finditer(text):
-        digits = match[2].replace(" ", "")
-        one = _quantity(match.start(), match.end(), digits, match[3] or "")
-        yield _with_unit(_signed(one) if match[1] else one, text)
+    for pattern in (_COMMA_FRACTION, _DOTTED, _SPACED):
+        for match in pattern.finditer(text):
+            digits, fraction = re.sub(r"\D", "", match["whole"]), match["fraction"]
+            one = _quantity(*match.span(), digits, f".{fraction}" if fraction else "")
+            yield _with_unit(_signed(one) if match["sign"] else one, text)
 
 
 def _spelled(text: str) -> Iterator[Quantity]:
