@@ -37,7 +37,7 @@ def rho(gold: list[float], judged: list[float]) -> float:
 
 
 def test_every_step_of_the_fresh_answers_is_graded_twice(every: list[FreshStep]) -> None:
-    assert (len(every), len({it.answer for it in every})) == (168, 42)
+    assert (len(every), len({it.answer for it in every})) == (312, 78)
     assert all(0 <= grade <= 1 for it in every for grade in it.grades)
 
 
@@ -45,16 +45,14 @@ def test_the_reader_orders_whole_answers_whose_grades_set_no_price(
     unpriced: list[FreshAnswer],
 ) -> None:
     gold, judged = [it.gold for it in unpriced], [it.quality for it in unpriced]
-    assert share(gold, judged) > 0.95
-    assert rho(gold, judged) > 0.9
+    assert share(gold, judged) > 0.97
+    assert rho(gold, judged) > 0.93
 
 
-def test_over_single_steps_the_reader_falls_short_of_a_rho_of_nine_tenths(
-    steps: list[FreshStep],
-) -> None:
+def test_the_reader_orders_single_steps_nearly_as_well(steps: list[FreshStep]) -> None:
     gold, judged = [it.gold for it in steps], [it.quality for it in steps]
-    assert share(gold, judged) > 0.88
-    assert 0.78 < rho(gold, judged) < 0.9
+    assert share(gold, judged) > 0.92
+    assert rho(gold, judged) > 0.87
 
 
 def test_length_does_not_order_them(steps: list[FreshStep]) -> None:

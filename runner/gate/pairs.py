@@ -208,7 +208,7 @@ def _original(name: str, question: StepQuestion, step: _StepMaterial) -> _Origin
 def _steps(loaded: LoadedScenario) -> Iterator[_StepMaterial]:
     asked = []
     for step, places in zip(loaded.rubric.steps, must_find(loaded.scenario), strict=True):
-        of_facts = chain.from_iterable(fact.cites for fact in step.facts)
+        of_facts = chain.from_iterable(fact.places for fact in step.facts)
         asked.append((*places, *of_facts))
     files = tuple(sorted({place.path for place in chain(*asked)}))
     for step, places in zip(loaded.rubric.steps, asked, strict=True):

@@ -137,6 +137,7 @@ def _places(loaded: ScenarioWithRubric, files: Files) -> Iterator[Problem]:
             where = f"{loaded.scenario.id}/rubric.yaml steps[{number}].criteria.{name}.facts"
             for index, fact in enumerate(criterion.facts):
                 yield from _misplaced(fact.cites, files, f"{where}[{index}].cites")
+                yield from _misplaced(fact.also, files, f"{where}[{index}].also")
 
 
 def _key_problems(loaded: ScenarioWithRubric, files: Files) -> Iterator[Problem]:

@@ -112,12 +112,28 @@ class Fact(Record):
     `*` after a letter stands for any ending.
     """
     cites: tuple[MustCite, ...] = ()
+    also: Annotated[tuple[MustCite, ...], Field(exclude_if=lambda it: not it)] = ()
+    """Where it stands as well: another test that holds it, another caller.
+
+    As right as `cites`, but asked of nobody, and not among the lines that a model judge is shown.
+    """
     never: tuple[str, ...] = ()
     """Wordings of the opposite.
 
     A sentence that holds one, and a pattern of the first group, takes the fact's credit away.
     """
     weight: Annotated[float, Field(gt=0)] = 1.0
+
+    @property
+    def places(self) -> tuple[MustCite, ...]:
+        """Any of them shows the fact."""
+        return (*self.cites, *self.also)
+
+    @model_validator(mode="after")
+    def _also_beside_cites(self) -> Self:
+        if self.also and not self.cites:
+            raise ValueError("also: a fact without cites asks for no place")
+        return self
 
     @model_validator(mode="after")
     def _terms_say_something(self) -> Self:

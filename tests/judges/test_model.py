@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from runner.agents.models.model_settings import Endpoint, ModelSettings
-from runner.records import FactVerdict, Rubric, Unscored, Verdict
+from runner.records import FactVerdict, MustCite, Rubric, Unscored, Verdict
 from runner.scoring.fairness import score_fairness
 from runner.scoring.judges.replies import Replies
 from runner.scoring.judges.stored import adds_up
@@ -41,7 +41,7 @@ from tests.scoring.material import (
 )
 
 KEPT = "deliver keeps a message it cannot store"
-LEFT_OUT = pytest.approx(0.45)
+LEFT_OUT = pytest.approx(0.7)
 """What a fact of GOOD earns that is not said there: its place is cited all the same."""
 ESCAPES = "another error is not caught and leaves deliver"
 
@@ -284,15 +284,60 @@ def test_a_spray_of_places_is_worth_little() -> None:
     assert sprayed.credit < 0.2 and sprayed.reason == "cited in a spray"
 
 
+def listed(count: int) -> str:
+    """Other places of the tree, each named."""
+    return ", ".join(
+        f"`helper_{number}` (shop/queue.py:{60 + 12 * number})" for number in range(count)
+    )
+
+
+def test_a_sentence_that_lists_a_dozen_named_places_points_at_each_of_them() -> None:
+    text = f"{listed(6)}, `Queue.deliver` keeps it (shop/queue.py:11), {listed(6)}."
+    found = fact(judged((text, ""), about(KEPT, "`Queue.deliver` keeps it (shop/queue.py:11)")))
+    assert (found.credit, found.place) == (1.0, "right")
+
+
+def test_a_dozen_places_behind_one_statement_are_not_all_its_own() -> None:
+    lines = ", ".join(str(line) for line in range(11, 200, 12))
+    text = f"`Queue.deliver` keeps a message that it cannot store (shop/queue.py:{lines})."
+    found = fact(judged((text, ""), about(KEPT, "keeps a message that it cannot store")))
+    assert found.credit < 1
+
+
+def test_the_outline_of_the_right_file_is_worth_less_than_a_choice_of_its_places() -> None:
+    places = "See shop/queue.py:11, shop/queue.py:38 and shop/store.py:2."
+    chosen = judged((places, ""), all_facts("", "absent"))
+    outline = "\n".join(f"- `helper_{line}` shop/queue.py:{line}" for line in range(60, 600, 12))
+    told = judged((f"{places}\n\n{outline}", ""), all_facts("", "absent"))
+    assert 0 < told.quality < chosen.quality / 3
+
+
+def test_a_place_where_the_fact_stands_as_well_is_right_and_no_other_is() -> None:
+    def placed(line: int) -> float:
+        step = RUBRIC.steps[0]
+        criterion = step.criteria["map_quality"]
+        first, *others = criterion.facts
+        also = first.model_copy(update={"also": (MustCite(path="shop/queue.py", line=90, end=96),)})
+        facts = criterion.model_copy(update={"facts": (also, *others)})
+        changed = step.model_copy(update={"criteria": {**step.criteria, "map_quality": facts}})
+        rubric = RUBRIC.model_copy(update={"steps": (changed, *RUBRIC.steps[1:])})
+        text = f"`Queue.deliver` keeps the message in its list (shop/queue.py:{line})."
+        with reading(about(KEPT, "keeps the message in its list")) as reader:
+            judge = reader.judge()
+            verdict = judge.judge(rubric, answer(text, "").steps, MUST_FIND, SOURCE)
+        return fact(verdict).credit
+
+    assert (placed(11), placed(93), placed(200)) == (1.0, 1.0, 0.4)
+
+
 def test_a_contradicted_fact_costs_more_than_one_left_out() -> None:
     turned = ("`Queue.deliver` drops a message that it cannot store. " + GOOD[0], GOOD[1])
     wrong = judged(turned, about(KEPT, "drops a message that it cannot store", "contradicted"))
     silent = judged(turned, about(KEPT, "", "absent"))
-    # Its place is cited all the same: whoever goes there finds the fact.
-    assert fact(wrong).credit == pytest.approx(-0.4 + 0.2) and fact(wrong).quote
+    assert fact(wrong).credit == -0.8 and fact(wrong).quote
     # A third of .6 is the fact's weight in its step, and the step is half of the whole.
-    assert silent.quality == pytest.approx(1 - 0.2 * 0.55 / 2)
-    assert wrong.quality == pytest.approx(1 - 0.2 * 1.2 / 2)
+    assert silent.quality == pytest.approx(1 - 0.2 * 0.3 / 2)
+    assert wrong.steps[0].quality == pytest.approx(0.8 * 0.8 / (0.8 + 0.8 * 0.2))
     assert adds_up(wrong, RUBRIC)
 
 
@@ -307,20 +352,16 @@ def test_right_places_without_a_statement_are_worth_what_words_without_a_place_a
     silent = judged(("I did not look.", ""), all_facts("", "absent"))
     # Each fact of the criterion that weighs .6 asks for one of these places, and none of the other.
     assert silent.quality == 0.0
-    assert listed.steps[0].quality == pytest.approx(0.6 * 0.45)
+    assert listed.steps[0].quality == pytest.approx(0.6 * 0.7)
     spray = " ".join(f"shop/queue.py:{line}." for line in range(1, 2000, 3))
     sprayed = judged((f"{places}\n\n{spray}", ""), all_facts("", "absent"))
     assert sprayed.quality < listed.quality / 4
 
 
-def test_a_fact_in_part_is_worth_three_quarters_of_the_way_from_its_place_to_the_whole() -> None:
+def test_a_fact_in_part_is_worth_half_of_the_way_from_its_place_to_the_whole() -> None:
     cited, uncited, _ = SAID[KEPT]
-    assert fact(judged(GOOD, about(KEPT, cited, "partial"))).credit == pytest.approx(
-        0.45 + 0.75 * 0.55
-    )
-    assert fact(judged(UNCITED, about(KEPT, uncited, "partial"))).credit == pytest.approx(
-        0.75 * 0.45
-    )
+    assert fact(judged(GOOD, about(KEPT, cited, "partial"))).credit == pytest.approx(0.85)
+    assert fact(judged(UNCITED, about(KEPT, uncited, "partial"))).credit == pytest.approx(0.35)
 
 
 def test_right_words_in_wrong_files_lose_more_than_half_and_at_wrong_lines_less() -> None:
@@ -352,8 +393,8 @@ def test_being_wrong_costs_the_step_even_where_a_criterion_has_nothing_left() ->
         return report
 
     verdict = judged(GOOD, rule)
-    # map_quality 1 × .6, justification -.4 × .4: the deficit of .16 is taken from the .6.
-    assert verdict.steps[0].quality == pytest.approx(0.44)
+    # map_quality 1 × .6 is right, justification .8 × .4 is wrong.
+    assert verdict.steps[0].quality == pytest.approx(0.6 * 0.6 / (0.6 + 0.32))
     assert verdict.steps[0].criteria["justification"].score == 0.0
     assert adds_up(verdict, RUBRIC)
 
@@ -371,12 +412,14 @@ def claiming(*claims: tuple[str, str, int]) -> Any:
     return rule
 
 
-def test_a_false_claim_of_the_answer_is_charged_to_the_criterion_whose_source_shows_it() -> None:
+def test_a_false_claim_weighs_as_a_fact_of_the_criterion_whose_source_shows_it() -> None:
     quote = "a full disk is the one failure that passes"
     verdict = judged(GOOD, claiming((quote, "shop/queue.py", 14)))
     (claim,) = verdict.false_claims
-    assert (claim.criterion, claim.credit, claim.line) == ("map_quality", -0.25, 14)
-    assert verdict.steps[0].criteria["map_quality"].score == pytest.approx(1 - 0.25 / 3)
+    assert (claim.criterion, claim.credit, claim.line) == ("map_quality", -0.8, 14)
+    # A third of .6 is a fact's weight in that criterion, and every statement is believed less.
+    assert verdict.steps[0].quality == pytest.approx(1 / (1 + 0.8 * 0.2))
+    assert adds_up(verdict, RUBRIC)
 
 
 @pytest.mark.parametrize(

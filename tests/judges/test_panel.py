@@ -122,11 +122,11 @@ def test_duplicates_give_their_mean_and_keep_their_spread() -> None:
 
     with reading(moody) as reader:
         verdict = reader.judge(duplicates=2).judge(RUBRIC, answer(*GOOD).steps, MUST_FIND, SOURCE)
-    # The place of the fact that it does not see is cited: .45 of it.
-    assert sorted(rating.quality for rating in verdict.ratings) == [0.725, 1.0]
-    assert verdict.quality == pytest.approx(0.8625) and adds_up(verdict, RUBRIC)
+    # The place of the fact that it does not see is cited: .7 of it.
+    assert sorted(rating.quality for rating in verdict.ratings) == [0.85, 1.0]
+    assert verdict.quality == pytest.approx(0.925) and adds_up(verdict, RUBRIC)
     (escapes,) = [item for item in verdict.facts if item.step == "impact"]
-    assert escapes.credit == pytest.approx(0.725)
+    assert escapes.credit == pytest.approx(0.85)
 
 
 def test_duplicates_that_agree_are_what_one_reading_is() -> None:

@@ -197,8 +197,8 @@ def test_noise_and_agreement_of_a_panel_are_shown(
     code, out, _ = fairtrial("judge-noise", "done", "--json")
     noise = json.loads(out)
     assert code == 0 and noise["judges"] == ["checklist", SONNET] and noise["alpha"] is not None
-    # One of two answers: its second step .45 or 1, so the whole .275 apart.
-    assert noise["scenario"]["sd"] == pytest.approx(0.275 / 2)
+    # One of two answers: its second step .7 or 1, so the whole .15 apart.
+    assert noise["scenario"]["sd"] == pytest.approx(0.15 / 2)
     assert [CORE, "impact", "map_quality"] in noise["rewrite"]
     code, out, _ = fairtrial("judge-noise", "done")
     assert "rewrite: shop-queue / impact / map_quality" in out

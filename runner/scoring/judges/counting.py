@@ -1,33 +1,32 @@
 """What a model read in an answer, counted: code decides what each reading earns.
 
-    +1.00  stated, and its place is cited there
-    +0.75  stated, and its place is cited elsewhere in the step's answer
-    +0.45  stated, and no place is cited for it; or its place is cited, and it is not stated:
-           somebody who goes there finds the fact
-    +0.40  stated with another place: another line and another file are equally wrong
-    +1.00  stated, and asks for no place; less if what the step says is cited wrongly (`BELIEF`)
-     ¾     of the way from absent to stated: partial
-     0     absent; a quote that is not in the answer, or was given to the agent
-    -0.40  contradicted, and -0.20 if the fact's place is cited
-    -0.25  each claim that the shown source contradicts, in facts of its criterion's mean weight
+    1.00  stated, and its place is cited there
+    0.90  stated, and its place is cited elsewhere in the step's answer
+    0.70  stated, and no place is cited for it; or its place is cited, and it is not stated:
+          somebody who goes there finds the fact
+    0.40  stated with another place: another line and another file are equally wrong
+    1.00  stated, and asks for no place; less if what the step says is cited wrongly (`BELIEF`)
+     ½    of the way from absent to stated: partial
+    0     absent; a quote that is not in the answer, or was given to the agent
+    wrong .80 of a fact: contradicted, or a claim that the shown source contradicts, in facts of its
+          criterion's mean weight
 
-What a place alone earns is priced by a strong reader's verdicts on 21 anchors of the three held-out
-scenarios (fitted freely .60; .45 is what words alone earn). What is told in part, and what is
-wrong, is priced by these and by its verdicts on 24 answers to the core scenarios, whose grades were
-no part of the first (tests/fresh_answers.py): a fact in part at .91 and .81 of the whole where its
-place is cited, a contradiction at -.01 and -.26. 18 answers written afterwards are the test of it
-all: rho over whole answers .909 (before .882), pairs 95.7 % (93.9 %).
+A criterion is the weighted mean of its facts. What is wrong makes the rest of the step doubtful:
+with `earned` and `wrong` weighed over the step's criteria, earned / (earned + wrong) of it is left.
+A difference instead would floor the lower third of the anchors at 0.
 
-    steps graded above .1              57 of anchors              92 of the others
-                                       now    first   before     now    first   before
-    rho with the grades                .940   .933    .907       .881   .836    .783
-    pairs .1 apart ordered alike       96.6   95.8    93.6 %     95.6   92.9    89.7 %
+Prices follow what a strong reader's verdicts earn in a free fit to the grades of 16 anchors of the
+held-out scenarios and of 58 answers to the core scenarios (tests/fresh_answers.py). With any one of
+these four lots left out it gives words alone .66 to .77, a place alone .66 to .75, a part of a fact
+with its place .86 to .88 and one that asks for none .56 to .61. Right words beside a wrong place it
+pays in full; they stay at .40, since places are what this product asks for. 20 answers written and
+graded apart from all of these are the test; `before` had words and places alone at .45, a part at
+three quarters, and took what is wrong off as a difference:
 
-`before`: a place alone +.20, in part half of what is stated, contradicted -.25; `first`: a place
-alone +.45, in part halfway. At -.50 steps graded .16 to .39 come out at 0.
-
-A criterion is the weighted mean of its facts, and what one falls short of 0 is taken from the
-step's others in proportion: the step is Σ weight × criterion, never below 0.
+    graded above .1                    whole answers, n = 20      their 80 steps
+                                       now       before           now       before
+    rho with the grades                .970      .968             .887      .851
+    pairs .1 apart ordered alike       1.000     .985             .938      .916
 
 Each rule below turns away one way of gaming a judge that reads; tests/judges/test_model.py holds
 that cheat:
@@ -61,7 +60,7 @@ from runner.records import (
     Verdict,
 )
 from runner.scoring.judges import form
-from runner.scoring.judges.checklist.cited_places import APART, MISCITED, UNCITED, Place
+from runner.scoring.judges.checklist.cited_places import Place
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.parsed_answer import (
     FactKey,
@@ -73,10 +72,9 @@ from runner.scoring.judges.checklist.sentences import Context, units_of
 from runner.scoring.judges.form import ClaimReading, FactReading, Shown
 from runner.scoring.judges.quotes import Index, Span, find_quote
 
-STATED, PARTIAL, CONTRADICTED, FALSE_CLAIM = 1.0, 0.75, -0.4, -0.25
+STATED, APART, UNCITED, MISCITED, PARTIAL, WRONG = 1.0, 0.9, 0.7, 0.4, 0.5, -0.8
 PLACE = UNCITED
 """A fact is a statement and a place, and either alone earns the same."""
-PLACE_OF_CONTRADICTED = 0.2
 BELIEF: Mapping[Placing, float] = {"right": 1.0, "wrong_line": 0.7, "wrong_file": 0.4}
 """What facts without a place are worth in a step whose facts with one are all cited so: between a
 third and half of a step, they would be paid in full whatever is cited."""
@@ -125,6 +123,7 @@ class Counting:
         seen = answer.model_copy(update={"text": self.text})
         self.reading = ParsedAnswer(step, seen, must_find)
         self.index = Index(self.reading)
+        self._place_alone = PLACE * self.reading.trust * self.reading.choice
         questions = [criterion.question for criterion in step.criteria.values()]
         self._given = GivenToAgent([answer.prompt, *questions])
 
@@ -161,12 +160,11 @@ class Counting:
         if not _is_cited(fact, self.reading.places):
             return credit
         if credit.status == "partial":
-            return replace(credit, worth=credit.worth + (1 - PARTIAL) * PLACE * self.reading.trust)
-        if credit.worth > 0:
+            return replace(credit, worth=credit.worth + (1 - PARTIAL) * self._place_alone)
+        if credit.worth > 0 or credit.status == "contradicted":
             return credit
-        alone = PLACE_OF_CONTRADICTED if credit.status == "contradicted" else PLACE
-        worth, why = credit.worth + alone * self.reading.trust, f"{credit.why}, its place is cited"
-        return replace(credit, worth=worth, why=why)
+        why = f"{credit.why}, its place is cited"
+        return replace(credit, worth=self._place_alone, why=why)
 
     def _credit(self, fact: Fact, read: FactReading, capacity: list[int]) -> _ReadingCredit:
         if read.verdict == "absent":
@@ -176,7 +174,7 @@ class Counting:
         quote = read.quote.strip()
         if read.verdict == "contradicted":
             why = "contradicted"
-            return _ReadingCredit(worth=CONTRADICTED, why=why, status=read.verdict, quote=quote)
+            return _ReadingCredit(worth=WRONG, why=why, status=read.verdict, quote=quote)
         units = self.index.units(quote)
         if not _take(capacity, units):
             return _ReadingCredit(worth=0.0, why="said among too many", quote=quote)
@@ -211,7 +209,7 @@ class Counting:
         own = self._own(units)
         if not own:
             return _ReadingCredit(worth=UNCITED, why="uncited")
-        pairs = product(own, fact.cites)
+        pairs = product(own, fact.places)
         if any(same_file(place.path, cite.path) for place, cite in pairs):
             return _ReadingCredit(worth=MISCITED, why="cited at another line", place="wrong_line")
         return _ReadingCredit(worth=MISCITED, why="cited in another file", place="wrong_file")
@@ -271,7 +269,7 @@ def _false_claim(step: str, criterion: str, claim: ClaimReading) -> FalseClaim:
         quote=claim.quote.strip(),
         path=claim.path,
         line=claim.line,
-        credit=FALSE_CLAIM,
+        credit=WRONG,
     )
 
 
@@ -299,7 +297,7 @@ def _take(capacity: list[int], units: Iterable[int]) -> bool:
 
 
 def _is_cited(fact: Fact, places: frozenset[Place]) -> bool:
-    pairs = product(places, fact.cites)
+    pairs = product(places, fact.places)
     return any(points_at(place.path, place.start, place.end, cite) for place, cite in pairs)
 
 
@@ -349,18 +347,18 @@ def unanswered(step: RubricStep) -> CountedStep:
 def _step_verdict(
     step: RubricStep, facts: Sequence[FactVerdict], claims: Sequence[FalseClaim]
 ) -> StepVerdict:
-    raw = {}
+    earned, wrong = {}, {}
     for name, criterion in step.criteria.items():
         weights = [fact.weight for fact in criterion.facts]
+        worths = [fact.credit for fact in facts if fact.criterion == name]
         charged = [claim.credit for claim in claims if claim.criterion == name]
-        raw[name] = _mean(
-            weights, [fact.credit for fact in facts if fact.criterion == name], charged
-        )
-    share = _share_left(step, raw)
+        earned[name] = _mean(weights, [max(0.0, worth) for worth in worths], [])
+        wrong[name] = _mean(weights, [min(0.0, worth) for worth in worths], charged)
+    truth = _truth(_weighed(step, earned), _weighed(step, wrong))
     criteria = {}
-    for name, score in raw.items():
+    for name, score in earned.items():
         reason = _reason([fact for fact in facts if fact.criterion == name])
-        criteria[name] = CriterionVerdict(score=min(1.0, max(0.0, score) * share), reason=reason)
+        criteria[name] = CriterionVerdict(score=min(1.0, score * truth), reason=reason)
     return step_verdict(step, criteria)
 
 
@@ -378,14 +376,13 @@ def _mean(weights: Sequence[float], credit: Sequence[float], charged: Sequence[f
     return (math.fsum(earned) + math.fsum(charged) * total / len(weights)) / total
 
 
-def _share_left(step: RubricStep, raw: Mapping[str, float]) -> float:
-    """What is left of the criteria above 0 once they have paid for those below."""
-    weighed = [step.criteria[name].weight * score for name, score in raw.items()]
-    above = math.fsum(max(0.0, part) for part in weighed)
-    if not above:
-        return 0.0
-    # Without it, being wrong would cost nothing where nothing was right.
-    return max(0.0, math.fsum(weighed) / above)
+def _weighed(step: RubricStep, scores: Mapping[str, float]) -> float:
+    return math.fsum(step.criteria[name].weight * score for name, score in scores.items())
+
+
+def _truth(earned: float, wrong: float) -> float:
+    """What is left of an answer's statements beside those that are wrong, in [0, 1]."""
+    return earned / (earned - wrong) if wrong else 1.0
 
 
 def _reason(facts: Sequence[FactVerdict]) -> str:

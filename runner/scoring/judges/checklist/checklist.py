@@ -387,7 +387,7 @@ def _cited(aim: float, trust: float) -> _FactCredit:
 
 
 def _misplaced(fact: Fact, places: Iterable[Place]) -> Placing:
-    for place, cite in itertools.product(places, fact.cites):
+    for place, cite in itertools.product(places, fact.places):
         if same_file(place.path, cite.path):
             return "wrong_line"
     return "wrong_file"
@@ -400,7 +400,7 @@ def _aim(fact: Fact, places: Collection[Place]) -> float:
     """
     wide = sum(place.lines for place in places if place.lines > NARROW_LINES)
     aims = [0.0]
-    for place, cite in itertools.product(places, fact.cites):
+    for place, cite in itertools.product(places, fact.places):
         if points_at(place.path, place.start, place.end, cite):
             allowed = NARROW_LINES + 2 * ((cite.end or cite.line) - cite.line)
             aims.append(min(1.0, allowed / max(wide, place.lines)))

@@ -16,12 +16,19 @@ from runner.scoring.judges.checklist.cited_places import Place, with_files
 from runner.scoring.judges.checklist.fluency import fluency_of, order_share
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.passages import text_blocks
-from runner.scoring.judges.checklist.sentences import MAX_WORDS, Sentence, TextBlock, plain_lower
+from runner.scoring.judges.checklist.sentences import (
+    MAX_PLACES,
+    MAX_WORDS,
+    Sentence,
+    TextBlock,
+    plain_lower,
+)
 from runner.scoring.judges.checklist.terms import SearchableTexts
 from runner.support.text import fold
 
-MAX_PLACES = 8
-"""Distinct places that one passage, or one wording repeated, may cite and still point at them."""
+MUTE_PLACES = 3
+"""Places a step may cite for each it is asked for, until a place alone is worth less: of what people
+wrote one list in ten has more, the outline of the right files nearly always."""
 MAX_UNITS = 3
 """Neighbouring sentences that make a passage."""
 
@@ -62,8 +69,11 @@ class ParsedAnswer:
         self.passages = list(_passages(blocks, crowded))
         self.places = _places(self.units, apart_from=crowded)
         """Places that some sentence points at, anywhere in the step."""
-        self.trust = spray_share(len(_places(self.units)), _count_places(facts, must_find))
+        cited, asked_for = len(_places(self.units)), _count_places(facts, must_find)
+        self.trust = spray_share(cited, asked_for)
         """What a place is worth: 1, or less if the step is a spray of them."""
+        self.choice = min(1.0, MUTE_PLACES * asked_for / max(1, cited))
+        """What a place of which nothing is said is worth: less if the step hardly chooses."""
         vocabulary = _vocabulary(facts)
         self._own_words = [given.own_words(unit, vocabulary) for unit in self.units]
         self._fluency = [fluency_of(unit.text) for unit in self.units]

@@ -10,6 +10,8 @@ from runner.scoring.judges.checklist.cited_places import Place, as_written, plac
 
 MAX_WORDS = 70
 """A longer passage is no single statement: a soup of every keyword would be one."""
+MAX_PLACES = 8
+"""Distinct places that one passage, or one wording repeated, may cite and still point at them."""
 MAX_CONTEXT_WORDS = 40
 MAX_CONTEXT_PLACES = 3
 """A heading that cites more than this vouches for nothing under it."""
@@ -84,6 +86,8 @@ _SENTENCE_END = re.compile(
     """,
     re.VERBOSE,
 )
+_ITEM_END = re.compile(r"(?<=[,;])\s+")
+_NAME = re.compile(r"(?!and\b|or\b)[`*(\[]*[^\W\d][\w.]*(?![\w.]*[/\\:])")
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*)\)")
 _EMPHASIS = re.compile(r"[*`]+|~~")
 
@@ -111,12 +115,28 @@ def units_of(text: str, context: Context, block: Sequence[Sentence] = ()) -> Tex
     units = []
     for sentence in _SENTENCE_END.split(text.strip()):
         for piece in _pieces(_open_links(sentence)):
-            # With its code marks and case: they tell `f` (42) from a number in a bracket.
-            pointing = places_in(piece, path)
-            path = pointing.last_path
-            said = as_written(piece)
-            units.append(Sentence(_without_emphasis(said).lower(), context, pointing.places, said))
+            for item in _items(piece, path):
+                # With its code marks and case: they tell `f` (42) from a number in a bracket.
+                pointing = places_in(item, path)
+                path = pointing.last_path
+                said = as_written(item)
+                text = _without_emphasis(said).lower()
+                units.append(Sentence(text, context, pointing.places, said))
     return units
+
+
+def _items(sentence: str, path: str | None) -> list[str]:
+    """The sentence; if it cites too much for one statement, what its commas set apart."""
+    if len(places_in(sentence, path).places) <= MAX_PLACES:
+        return [sentence]
+    items: list[str] = []
+    for item in _ITEM_END.split(sentence):
+        # Lines alone stay with what was said of them: it would point at each, however many.
+        if items and not any(_NAME.match(word) for word in item.split()):
+            items[-1] += f" {item}"
+        else:
+            items.append(item)
+    return items
 
 
 def _last_path(block: Sequence[Sentence]) -> str | None:
