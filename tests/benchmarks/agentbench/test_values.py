@@ -370,6 +370,8 @@ def test_right_answers_in_other_words_pass() -> None:
         ("0.13 a month", "0.13 monthly", "0.13 a year"),
         ("0.13, too low for AAA", "0.13: passes AA but not AAA", "0.13, so it passes AAA"),
         ("0.13, enough for AA", "0.13 meets AA and fails AAA", "0.13 does not meet AA"),
+        ("earned 0.13 a year", "0.13 a year", "lost 0.13 a year"),
+        ("0.13 a year", "0.13 yearly", "0.13 over the whole period"),
         ("0.13; it will not fit", "0.13, so it cannot fit", "0.13, so it will fit"),
         ("Yes: 0.13", "0.13", "No, 0.13"),
         ("0.13, not significant", "0.13, no significant gap", "0.13, a significant gap"),
@@ -380,6 +382,30 @@ def test_a_figure_is_turned_only_where_the_answer_says_the_other_side_alone(
 ) -> None:
     assert standings(right, "0.13", reference=reference) == ["found"]
     assert standings(turned, "0.13", reference=reference) == ["turned"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "values", "exchanged"),
+    [
+        ("There are 186 people, and 148 working days in that span.",
+         ("186 people", "148 working days"),
+         "There are 148 people, and 186 working days in that span."),
+        ("Its first host is 100.102.0.1, its last one 100.103.255.254.",
+         ("100.102.0.1", "100.103.255.254"),
+         "Its first host is 100.103.255.254, its last one 100.102.0.1."),
+    ],
+)  # fmt: skip
+def test_counted_days_and_addresses_of_three_digits_are_exchanged_as_others_are(
+    reference: str, values: tuple[str, ...], exchanged: str
+) -> None:
+    assert "misplaced" not in standings(reference, *values, reference=reference)
+    assert "misplaced" in standings(exchanged, *values, reference=reference)
+
+
+def test_a_time_is_not_of_the_day_before_the_one_beside_it() -> None:
+    made = ("2031-11-09 17:45", "2031-11-09 01:00")
+    assert standings("9 Nov, 17:45 and 9 Nov, 01:00", *made) == ["found", "found"]
+    assert standings("9 Nov, 17:45 and 8 Nov, 01:00", *made) == ["found", "absent"]
 
 
 @pytest.mark.parametrize(
