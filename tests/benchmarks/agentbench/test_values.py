@@ -384,6 +384,62 @@ def test_a_figure_is_turned_only_where_the_answer_says_the_other_side_alone(
     assert standings(turned, "0.13", reference=reference) == ["turned"]
 
 
+# --- another value in its place -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reference", "value", "right", "aside"),
+    [
+        ("Ines Prado would have to play both parts.", "Ines Prado",
+         "Ines Prado would have to play both parts, since Tomas Hrdy is away.",
+         "Tomas Hrdy would have to play both parts, while Ines Prado is free that day."),
+        ("It goes to Bo Sandvik.", "Bo Sandvik",
+         "It goes to Bo Sandvik; Nadia Horvat, who asked later, is next.",
+         "Bo Sandvik is passed over, so it goes to Nadia Horvat."),
+        ("It is due on 2031-03-24.", "2031-03-24",
+         "22 March 2031 is a Saturday, so it is due on 24 March 2031.",
+         "It is due by 22 March 2031 (they would still take it on 24 March 2031)."),
+        ("With tax the fee is 1,544.40.", "1,544.40",
+         "The fee: 900 + 387 = 1,287.00; with 20 % tax 257.40 it is 1,544.40.",
+         "The fee with tax is 1,287.00; the draft's 1,544.40 counted the tax twice."),
+        ("The highest pay is 71,378.", "71,378",
+         "The highest pay is 71,378; 69,112 came the year before.",
+         "The highest pay is 73,112; 71,378 came the year before."),
+        ("Use lot 17 for it.", "lot 17", "Use lot 17 for it; lot 16 goes back.",
+         "Use lot 16 for it; lot 17 goes back."),
+        ("Type in 562.66 joules.", "562.66 joules", "Type in 562.66 J (415.00 foot-pounds).",
+         "Type in 306.09 J. (562.66 would be right if the sheet were in foot-pounds.)"),
+    ],
+)  # fmt: skip
+def test_a_value_named_in_an_aside_is_not_asserted_where_another_has_its_place(
+    reference: str, value: str, right: str, aside: str
+) -> None:
+    assert standings(right, value, reference=reference) == ["found"]
+    assert standings(aside, value, reference=reference) == ["aside"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Study 1: 386 per arm, 772 in total; the chance is 0.1333.",
+        "98 per arm. P(at most 4) = 0.1333; the chance that more than 4 drop out is 0.8667.",
+        "The chance that at most 4 drop out: 0.1333 (0.13333 before rounding, 0.12 at most 3).",
+        "mean 1.571, sd 1.618, the chance that at most 4 drop out is 0.1333",
+        "About 0.133, that is 0.1333, is the chance that at most 4 drop out.",
+        "If 5.1 % dropped out it would be 0.2. The chance that at most 4 drop out is 0.1333.",
+    ],
+)
+def test_figures_on_the_way_to_a_value_do_not_take_its_place(answer: str) -> None:
+    reference = "The chance that at most 4 drop out is 0.1333."
+    assert standings(answer, "0.1333", reference=reference) == ["found"]
+
+
+def test_what_the_reference_says_of_every_value_gives_a_rival_no_place() -> None:
+    reference = "34.361 nautical miles; 34.67 fathoms"
+    answer = "1. 34.361 nautical miles\n2. 34.67 fathoms (one is 1.8288 m; a cable has 101.3)"
+    assert standings(answer, "34.361", "34.67", reference=reference) == ["found", "found"]
+
+
 @pytest.mark.parametrize(
     ("reference", "values", "exchanged"),
     [
