@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from runner.benchmarks.agentbench.proof.query_rules import half_of_last_digit, query_problems
+from runner.benchmarks.agentbench.proof.query_rules import (
+    half_of_last_digit,
+    query_problems,
+    unasked,
+)
 from runner.benchmarks.agentbench.queries import CATEGORIES, Category, Query
 from tests.benchmarks.agentbench.material import (
     DIGGER,
@@ -311,3 +315,17 @@ def test_a_share_may_be_shown_as_a_fraction() -> None:
     )
     assert found(query) == []
     assert POUNDS.call == 2
+
+
+def test_figures_of_the_reference_that_no_value_has_are_told() -> None:
+    reference = (
+        "Order 8.2 kΩ; the next, 9.1 kΩ, is 8.98 % off 8.35, S-3 due on 4 May 2031, 5.5 to 1."
+    )
+    asked = query_of("single-server-single-call").model_copy(
+        update={
+            "query": "What do I order for 8.35 kΩ?",
+            "reference_answer": reference,
+            "values": (value("8.2 kΩ"), value("8.98 %")),
+        }
+    )
+    assert unasked(asked) == ("9.1 kΩ", "5.5")

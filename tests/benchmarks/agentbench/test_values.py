@@ -370,6 +370,8 @@ def test_right_answers_in_other_words_pass() -> None:
         ("0.13 a month", "0.13 monthly", "0.13 a year"),
         ("0.13, too low for AAA", "0.13: passes AA but not AAA", "0.13, so it passes AAA"),
         ("0.13, enough for AA", "0.13 meets AA and fails AAA", "0.13 does not meet AA"),
+        ("earned 0.13 a year", "0.13 a year", "lost 0.13 a year"),
+        ("0.13 a year", "0.13 yearly", "0.13 over the whole period"),
         ("0.13; it will not fit", "0.13, so it cannot fit", "0.13, so it will fit"),
         ("Yes: 0.13", "0.13", "No, 0.13"),
         ("0.13, not significant", "0.13, no significant gap", "0.13, a significant gap"),
@@ -380,6 +382,86 @@ def test_a_figure_is_turned_only_where_the_answer_says_the_other_side_alone(
 ) -> None:
     assert standings(right, "0.13", reference=reference) == ["found"]
     assert standings(turned, "0.13", reference=reference) == ["turned"]
+
+
+# --- another value in its place -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reference", "value", "right", "aside"),
+    [
+        ("Ines Prado would have to play both parts.", "Ines Prado",
+         "Ines Prado would have to play both parts, since Tomas Hrdy is away.",
+         "Tomas Hrdy would have to play both parts, while Ines Prado is free that day."),
+        ("It goes to Bo Sandvik.", "Bo Sandvik",
+         "It goes to Bo Sandvik; Nadia Horvat, who asked later, is next.",
+         "Bo Sandvik is passed over, so it goes to Nadia Horvat."),
+        ("It is due on 2031-03-24.", "2031-03-24",
+         "22 March 2031 is a Saturday, so it is due on 24 March 2031.",
+         "It is due by 22 March 2031 (they would still take it on 24 March 2031)."),
+        ("With tax the fee is 1,544.40.", "1,544.40",
+         "The fee: 900 + 387 = 1,287.00; with 20 % tax 257.40 it is 1,544.40.",
+         "The fee with tax is 1,287.00; the draft's 1,544.40 counted the tax twice."),
+        ("The highest pay is 71,378.", "71,378",
+         "The highest pay is 71,378; 69,112 came the year before.",
+         "The highest pay is 73,112; 71,378 came the year before."),
+        ("Use lot 17 for it.", "lot 17", "Use lot 17 for it; lot 16 goes back.",
+         "Use lot 16 for it; lot 17 goes back."),
+        ("Type in 562.66 joules.", "562.66 joules", "Type in 562.66 J (415.00 foot-pounds).",
+         "Type in 306.09 J. (562.66 would be right if the sheet were in foot-pounds.)"),
+    ],
+)  # fmt: skip
+def test_a_value_named_in_an_aside_is_not_asserted_where_another_has_its_place(
+    reference: str, value: str, right: str, aside: str
+) -> None:
+    assert standings(right, value, reference=reference) == ["found"]
+    assert standings(aside, value, reference=reference) == ["aside"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Study 1: 386 per arm, 772 in total; the chance is 0.1333.",
+        "98 per arm. P(at most 4) = 0.1333; the chance that more than 4 drop out is 0.8667.",
+        "The chance that at most 4 drop out: 0.1333 (0.13333 before rounding, 0.12 at most 3).",
+        "mean 1.571, sd 1.618, the chance that at most 4 drop out is 0.1333",
+        "About 0.133, that is 0.1333, is the chance that at most 4 drop out.",
+        "If 5.1 % dropped out it would be 0.2. The chance that at most 4 drop out is 0.1333.",
+    ],
+)
+def test_figures_on_the_way_to_a_value_do_not_take_its_place(answer: str) -> None:
+    reference = "The chance that at most 4 drop out is 0.1333."
+    assert standings(answer, "0.1333", reference=reference) == ["found"]
+
+
+def test_what_the_reference_says_of_every_value_gives_a_rival_no_place() -> None:
+    reference = "34.361 nautical miles; 34.67 fathoms"
+    answer = "1. 34.361 nautical miles\n2. 34.67 fathoms (one is 1.8288 m; a cable has 101.3)"
+    assert standings(answer, "34.361", "34.67", reference=reference) == ["found", "found"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "values", "exchanged"),
+    [
+        ("There are 186 people, and 148 working days in that span.",
+         ("186 people", "148 working days"),
+         "There are 148 people, and 186 working days in that span."),
+        ("Its first host is 100.102.0.1, its last one 100.103.255.254.",
+         ("100.102.0.1", "100.103.255.254"),
+         "Its first host is 100.103.255.254, its last one 100.102.0.1."),
+    ],
+)  # fmt: skip
+def test_counted_days_and_addresses_of_three_digits_are_exchanged_as_others_are(
+    reference: str, values: tuple[str, ...], exchanged: str
+) -> None:
+    assert "misplaced" not in standings(reference, *values, reference=reference)
+    assert "misplaced" in standings(exchanged, *values, reference=reference)
+
+
+def test_a_time_is_not_of_the_day_before_the_one_beside_it() -> None:
+    made = ("2031-11-09 17:45", "2031-11-09 01:00")
+    assert standings("9 Nov, 17:45 and 9 Nov, 01:00", *made) == ["found", "found"]
+    assert standings("9 Nov, 17:45 and 8 Nov, 01:00", *made) == ["found", "absent"]
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,12 @@ class _ValueRow:
 class Bound:
     """A text, and what its values are said of."""
 
-    def __init__(self, text: str, values: Iterable[ValueMention]) -> None:
+    def __init__(
+        self, text: str, values: Iterable[ValueMention], joined: re.Pattern[str] | None = None
+    ) -> None:
         self.text = text
-        self._groups = list(_groups(text, sorted(values, key=lambda one: (one.start, one.end))))
+        ordered = sorted(values, key=lambda one: (one.start, one.end))
+        self._groups = list(_groups(text, ordered, joined or _JOINED))
         self._starts = [group.start for group in self._groups]
 
     def group(self, one: ValueMention) -> _ValueRow:
@@ -132,11 +135,13 @@ def _token(match: re.Match[str]) -> _ClausePart:
     return _ClausePart(start=match.start(), kind=kind, word=match[0])
 
 
-def _groups(text: str, values: Sequence[ValueMention]) -> Iterator[_ValueRow]:
+def _groups(
+    text: str, values: Sequence[ValueMention], joined: re.Pattern[str]
+) -> Iterator[_ValueRow]:
     start = end = -1
     for one in values:
         between = text[end : one.start]
-        if start >= 0 and (one.start < end or _JOINED.fullmatch(between)):
+        if start >= 0 and (one.start < end or joined.fullmatch(between)):
             end = max(end, one.end)
             continue
         if start >= 0:
@@ -146,6 +151,8 @@ def _groups(text: str, values: Sequence[ValueMention]) -> Iterator[_ValueRow]:
         yield _ValueRow(start=start, end=end)
 
 
+LISTED = re.compile(r"[\s,]*(?:and\b)?\s*")
+"""What stands between items of one list, and divides no statements."""
 _JOINED = re.compile(r"[\s,;·×*/&()\[\]|-]*(?:(?:and|or|then)\b(?:\s(?:on|in|at)\b)?)?[\s(\[]*")
 
 
@@ -239,6 +246,12 @@ def _telling(pair: Pair) -> Words:
     bound, one, other = pair
     mine, theirs = bound.words(one), bound.words(other)
     return {word: mine.get(word, 0.0) - theirs.get(word, 0.0) for word in {**mine, **theirs}}
+
+
+def likeness(one: Words, other: Words) -> float:
+    """From 0 for no word in common to 1."""
+    product = sum(weight * other.get(word, 0.0) for word, weight in one.items())
+    return product / (_size(one) * _size(other)) if product else 0.0
 
 
 def _size(words: Words) -> float:

@@ -260,9 +260,10 @@ _COMMA_FRACTION = re.compile(
     r",(?P<fraction>\d+)(?!\d|[.,]\d)"
 )
 _DOTTED = re.compile(
-    r"(?<![\w.,])(?P<sign>-?)(?P<whole>\d{1,3}(?:\.\d{3}){2,})(?P<fraction>)(?!\w|[.,]\d)"
+    r"(?<![\w.,])(?!(?:[12]\d\d\.){3}[12]\d\d(?!\d|\.\d))"
+    r"(?P<sign>-?)(?P<whole>\d{1,3}(?:\.\d{3}){2,})(?P<fraction>)(?!\w|[.,]\d)"
 )
-"""`1.472.412.942`; of one dot nobody can say what it is."""
+"""`1.472.412.942`; of one dot nobody can say what it is, and `100.103.255.254` is an address."""
 _SPACED = re.compile(
     r"(?<![\w.,])(?P<sign>-?)(?P<whole>\d{1,3}(?: \d{3})++)(?:\.(?P<fraction>\d+))?(?!\w|,\d)"
 )

@@ -41,7 +41,8 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _TOTAL = re.compile(
-    r"\b(?:in (?:total|all)|overall|altogether|combined|all told|(?:a|the) total of|together)\b",
+    r"\b(?:in (?:total|all)|overall|altogether|combined|all told|(?:a|the) total of|together"
+    r"|over the whole (?:period|time|term))\b",
     re.IGNORECASE,
 )
 _BEHIND_VALUE = re.compile(r"[^,;:.(\n\d|]*(?:\([^()\d\n]*\))?")
@@ -74,7 +75,8 @@ _OPPOSED = tuple(
         ("kept|holds", "broken|breached|violated"),
         ("accepts?|accepted|takes?", "refuses?|refused|rejects?|rejected"),
         ("earlier|before", "later|after"),
-        ("gains?|profits?|surplus|rises?|rose|grew", "loss(?:es)?|deficit|shortfall|falls?|fell"),
+        ("gains?|profits?|surplus|rises?|rose|grew|earn(?:s|ed)?",
+         "loss(?:es)?|loses?|lost|deficit|shortfall|falls?|fell"),
         ("most|highest|largest|greatest|longest|tallest|maximum",
          "least|lowest|smallest|shortest|minimum"),
         ("first|oldest|earliest", "last|youngest|newest|latest"),

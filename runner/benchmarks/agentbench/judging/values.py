@@ -2,8 +2,8 @@
 
 A value is found if the answer asserts it somewhere: the same figure in any unit of its kind, date,
 time, word or list. It is not asserted where it is denied, asked, offered among guesses, said of
-what another value belongs to or of the opposite of what the reference says, or copied from the
-query.
+what another value belongs to or of the opposite of what the reference says, named in an aside while
+another value has its place, or copied from the query.
 
 What it cannot tell: whether words that it does not look for are true; values exchanged between
 things that the reference and the answer call by other words; one denied in words it does not know;
@@ -45,6 +45,7 @@ from runner.benchmarks.agentbench.judging.quantities import (
     quantities,
     unit_of,
 )
+from runner.benchmarks.agentbench.judging.rivals import Rivals, ValueSlot, slot_of
 from runner.benchmarks.agentbench.judging.turned import Said, Turned
 from runner.benchmarks.agentbench.judging.wanted import (
     ALIKE,
@@ -57,7 +58,16 @@ from runner.benchmarks.agentbench.queries import Query, ReferenceValue
 from runner.records import Record
 
 ValueStatus = Literal[
-    "found", "absent", "other unit", "denied", "asked", "guessed", "misplaced", "turned", "copied"
+    "found",
+    "absent",
+    "other unit",
+    "denied",
+    "asked",
+    "guessed",
+    "misplaced",
+    "turned",
+    "aside",
+    "copied",
 ]
 COPIED_WORDS = 6
 """In a row, as in the query: they say nothing that it did not."""
@@ -190,6 +200,7 @@ class _AnswerComparison:
             ("guessed", lambda: self._is_guessed(sought, one)),
             ("misplaced", lambda: self._is_misplaced(place, one)),
             ("turned", lambda: self._is_turned(place, one)),
+            ("aside", lambda: self._is_aside(place, one)),
         )
         return next((name for name, holds in faults if holds()), "found")
 
@@ -354,6 +365,24 @@ class _AnswerComparison:
     @cached_property
     def _answer_said(self) -> Said:
         return Said(self.answer, list(chain.from_iterable(self.mentions)))
+
+    # --- an aside
+
+    def _is_aside(self, place: int, one: ValueMention) -> bool:
+        slot = self._slots[place]
+        return slot is not None and self._strange.take_slot(self.wanted[place], one, slot)
+
+    @cached_property
+    def _slots(self) -> list[ValueSlot | None]:
+        own = list(filter(None, self._own_places))
+        return [
+            slot_of(self._bound_reference, one, own) if one else None for one in self._own_places
+        ]
+
+    @cached_property
+    def _strange(self) -> Rivals:
+        said = (found or self._as_shown(place) for place, found in enumerate(self.mentions))
+        return Rivals(self.answer, self._known, list(chain.from_iterable(said)))
 
 
 def _with_unit(value: ReferenceValue, reference: str) -> SoughtValue:

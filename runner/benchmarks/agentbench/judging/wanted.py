@@ -84,7 +84,9 @@ def _is_whole(found: Quantity | Date | Time, text: str) -> bool:
     return found.start == 0 and found.end == len(text)
 
 
-_COUNTED = re.compile(r"(?<=\d) (?!thousand$|million$|billion$|trillion$)[^\W\d_]{4,}$")
+_COUNTED = re.compile(
+    r"(?<=\d) (?:working )?(?!thousand$|million$|billion$|trillion$)[^\W\d_]{4,}$"
+)
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2}.*)")
 
 
@@ -180,11 +182,16 @@ def _list_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]:
         last = first
         for later in found[1:]:
             following = [one for one in later if 0 <= one.start - last.end <= LIST_GAP_CHARS]
-            if not following:
+            if not following or _is_of_another_day(sought, text[last.end : following[0].start]):
                 break
             last = following[0]
         else:
             yield ValueMention(start=first.start, end=last.end)
+
+
+def _is_of_another_day(sought: SoughtValue, between: str) -> bool:
+    """`9 Nov, 17:45; 8 Nov, 01:00` does not say 01:00 on 9 November."""
+    return sought.items[0].kind == "date" and any(dates(between))
 
 
 _FINDERS: dict[ValueKind, Callable[[SoughtValue, str], Iterator[ValueMention]]] = {

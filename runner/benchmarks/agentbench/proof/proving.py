@@ -17,7 +17,7 @@ from runner.benchmarks.agentbench.proof.execution import (
     recorded,
     unseen,
 )
-from runner.benchmarks.agentbench.proof.query_rules import query_problems
+from runner.benchmarks.agentbench.proof.query_rules import query_problems, unasked
 from runner.benchmarks.agentbench.proof.suite import LoadedQuery, read_queries, where_of
 from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
@@ -42,6 +42,8 @@ class QueryProof:
     wall_sec: float
     """Of its calls, and of its servers' starts."""
     problems: tuple[Problem, ...]
+    unasked: tuple[str, ...] = ()
+    """Figures of its reference answer that no value has: no problem, but for the author to see."""
 
     def as_text(self) -> str:
         verdict = "FAIL" if self.problems else "ok  "
@@ -50,6 +52,10 @@ class QueryProof:
             lines[0] += f" ({_counted(self.calls, 'call')}, {self.wall_sec:.1f} s)"
         for problem in self.problems:
             lines.append(f"     {problem}")
+        if self.unasked:
+            lines.append(
+                f"     no value asks for {', '.join(self.unasked)} of the reference answer"
+            )
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, object]:
@@ -61,6 +67,7 @@ class QueryProof:
             "executed": self.executed,
             "wall_sec": round(self.wall_sec, 3),
             "problems": found,
+            "unasked": list(self.unasked),
         }
 
 
@@ -110,6 +117,7 @@ def _proof(
         executed=wall_sec is not None,
         wall_sec=wall_sec or 0.0,
         problems=tuple(found),
+        unasked=unasked(query),
     )
 
 

@@ -11,7 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from runner.benchmarks.agentbench.judging.moments import dates, times
+from runner.benchmarks.agentbench.judging.quantities import quantities
 from runner.benchmarks.agentbench.judging.values import compare_values
+from runner.benchmarks.agentbench.judging.wanted import wanted, without_markup
 from runner.benchmarks.agentbench.proof.trajectory import (
     NotGiven,
     as_text,
@@ -289,6 +292,31 @@ def _judged(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
         if value.standing != "found" and stands(value.text, query.reference_answer):
             message = f"the offline judge calls {value.text!r} {value.standing} in the answer"
             yield f"values[{index}]", f"{message}: {value.said!r}"
+
+
+_PLAIN_FIGURE = re.compile(r"(?<![\w./-])\d(?![\d.,]*[:/])")
+
+
+def unasked(query: Query) -> tuple[str, ...]:
+    """Figures of the reference answer that no value has: an answer may say others instead.
+
+    None of dates and times, of names such as `S-104`, or that the query has as well.
+    """
+    reference = without_markup(query.reference_answer)
+    asked = [wanted(value.text) for value in query.values]
+    taken = [(one.start, one.end) for each in asked for one in each.mentions(reference)]
+    taken += [(date.start, date.end) for date in dates(reference)]
+    taken += [(time.start, time.end) for time in times(reference)]
+    # Of a ratio, `5.8 to 1`, one says nothing.
+    known = {1.0, *(one.number for one in quantities(query.query))}
+    known |= {each.quantity.number for each in asked if each.quantity}
+    return tuple(
+        reference[one.start : one.end]
+        for one in quantities(reference)
+        if _PLAIN_FIGURE.match(reference, one.start)
+        and one.number not in known
+        and all(one.end <= start or end <= one.start for start, end in taken)
+    )
 
 
 def _agrees(value: ReferenceValue) -> bool:
