@@ -27,8 +27,8 @@ from runner.scoring.judges.checklist.terms import SearchableTexts
 from runner.support.text import fold
 
 MUTE_PLACES = 3
-"""Places a step may cite for each it is asked for until a place alone is worth less: most answers have
-fewer, the outline of the right files has more."""
+"""Places a step may cite for each it is asked for until a place alone is worth less: most answers
+have fewer, the outline of the right files has more."""
 MAX_UNITS = 3
 """Neighbouring sentences that make a passage."""
 
