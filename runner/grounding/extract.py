@@ -26,7 +26,7 @@ from runner.grounding.keyed import (
 from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
 from runner.grounding.naming import declared_name
-from runner.grounding.patterns import ALIAS_DEFINED
+from runner.grounding.patterns import ALIAS_DEFINED, ALIAS_SIGN
 from runner.grounding.text_tokens import Piece, read_item, read_piece
 from runner.grounding.tongues import may_be_unspaced, spaced, with_english_lines
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
@@ -126,7 +126,7 @@ class ShortNames(NamedTuple):
 
 def short_names(text: str, index: PathIndex) -> ShortNames | None:
     names: dict[str, str] = {}
-    if any(sign in text for sign in "=≙→"):
+    if ALIAS_SIGN.search(text):
         names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
     if _JSON_START.match(text):
         names |= aliases_of_json(text, index)

@@ -32,6 +32,7 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s?=\s?(?:\"([^\"]*)\"|'([^']*)')")
 _CHILD = re.compile(r"\s*<(?P<key>[A-Za-z][\w-]{0,30})>(?P<value>[^<]{0,400})</(?P=key)>\s*")
+_SIGN = re.compile(r":[*_ \t]|<")
 _PLACE = re.compile(r"[`*(]*[^\s`]{1,200}(?::|\#L)\d")
 _MARKS = "`\"'*"
 
@@ -51,6 +52,9 @@ def with_records(blocks: Iterable[TextBlock]) -> Iterator[TextBlock]:
 
 def _records_apart(said: Sequence[TextBlock]) -> Iterator[TextBlock]:
     """Paragraphs and items, and the records that some of their lines are."""
+    if not any(_SIGN.search(block.text) for block in said):  # most are prose
+        yield from said
+        return
     owned = [(block, line) for block in said for line in _lines_of(block)]
     lines = [line for _, line in owned]
     at = left = 0
@@ -145,10 +149,10 @@ def _pairs(tag: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 def _is_whole(record: Record) -> bool:
     """Does it name a file, a line and a symbol?"""
-    has_file = any(is_file_title(key) for key in record)
-    has_line = has_file and any(is_line_title(key) for key in record)
-    has_place = has_line or any(map(_PLACE.match, record.values()))
-    return has_place and any(is_symbol_title(key) for key in record)
+    if not any(map(is_symbol_title, record)):
+        return False
+    has_keys = any(map(is_file_title, record)) and any(map(is_line_title, record))
+    return has_keys or any(map(_PLACE.match, record.values()))
 
 
 def _read(record: Record) -> Record:

@@ -17,10 +17,10 @@ _MOST_NESTED = 20
 _PROMPT = re.compile(r"^[ \t]*(?:\$|❯|➜|PS>|>>>|%) [^\n]*", re.M)  # $ grep -n foo src/app.py:42
 
 
-_LETTERED = re.compile(
-    r"^(?P<indent>[ \t]{0,8})\(?(?P<count>[a-z]|[ivx]{2,4})[.)][ \t]{1,4}(?=\S)", re.M
-)
+_LETTERED = re.compile(r"^(?P<indent>[ \t]{0,8})\(?(?:[a-z]|[ivx]{2,4})[.)][ \t]{1,4}(?=\S)")
 """`a. `, `ii) `: an item, and Markdown knows only those that are counted in numbers."""
+_SECOND = re.compile(r"\n[ \t]{0,8}\(?(?:b|ii)[.)][ \t]")
+"""Only a text that has such a one counts in letters."""
 
 Record = dict[str, str]
 """Keys and their values, as a text has them."""
@@ -78,8 +78,7 @@ def blocks_of(text: str) -> Iterator[TextBlock]:
 
 def _parsed(text: str) -> list[Token]:
     tokens = _parser().parse(text)
-    counted = {found["count"] for found in _LETTERED.finditer(text)}
-    if not (counted >= {"a", "b"} or counted >= {"i", "ii"}):
+    if not _SECOND.search(text):
         return tokens
     lines = text.split("\n")
     fenced = {line for it in tokens if it.type == "fence" and it.map for line in range(*it.map)}
