@@ -448,7 +448,6 @@ FUNCTION_WORD = re.compile(
     r"|near|inside|below|above|after|before|instead)\b"
 )
 """Behind a line that is no number of things."""
-"""Code before a bare number: "`run` 142"."""
 
 LEAD = re.compile(
     r"""
