@@ -250,17 +250,13 @@ class PathIndex:
     def _resolve(self, written: str) -> Resolved:
         path = self.normalise(written)
         # A file may be called `a%20b.md` itself, so the path as written has the first claim.
-        names = (
-            path,
-            unquote(path),
-            _LINKED.sub("", path, count=1),
-            self._composed.get(_nfc(path), ""),
-        )
-        for name in dict.fromkeys(filter(None, names)):
-            resolved = self._look_up(name)
-            if resolved is not None:
+        if resolved := self._look_up(path):
+            return resolved
+        plain = unquote(path)
+        for name in (plain, _LINKED.sub("", path, count=1), self._composed.get(_nfc(path), "")):
+            if name not in ("", path) and (resolved := self._look_up(name)):
                 return resolved
-        return Resolved("missing", unquote(path))
+        return Resolved("missing", plain)
 
     def _look_up(self, name: str) -> Resolved | None:
         if name in self.paths:

@@ -15,12 +15,18 @@ from typing import NamedTuple
 
 from runner.grounding.binding import Above, Binder, KnownLines
 from runner.grounding.commit_files import PathIndex
-from runner.grounding.key_records import with_key_records
-from runner.grounding.keyed import Fragment, aliases_of_json, units_of_json, units_of_table
+from runner.grounding.key_records import with_records
+from runner.grounding.keyed import (
+    Fragment,
+    aliases_of_json,
+    units_of_json,
+    units_of_records,
+    units_of_table,
+)
 from runner.grounding.markdown_blocks import TextBlock, blocks_of
 from runner.grounding.mentions import MOST_MENTIONS, ChunkMentions, Mention, mentions_of, saying
 from runner.grounding.naming import declared_name
-from runner.grounding.patterns import ALIAS_DEFINED
+from runner.grounding.patterns import ALIAS_DEFINED, ALIAS_SIGN
 from runner.grounding.text_tokens import Piece, read_item, read_piece
 from runner.grounding.tongues import may_be_unspaced, spaced, with_english_lines
 from runner.grounding.word_lists import MUTE_FENCES, PROSE_FENCES
@@ -103,24 +109,11 @@ def _in_full(text: str, index: PathIndex) -> str:
     """Short names that the text itself explains, as what they stand for: `RTAF = a/b.java`."""
     if may_be_unspaced(text) and not any(map(may_be_unspaced, index.paths)):
         text = spaced(text)
-    text = with_key_records(_with_notes(_with_bullets(_ANSI.sub("", text))))
+    text = _with_notes(_ANSI.sub("", text))
     short = short_names(text, index)
     if short is None:
         return text
     return short.pattern.sub(lambda found: short.paths[found[0]], text, count=_MOST_SHORT_NAMES)
-
-
-def _with_bullets(text: str) -> str:
-    """Items that are counted in letters, `a. `, `ii) `, as items: Markdown knows numbers alone."""
-    counted = {found["count"] for found in _LETTERED.finditer(text)}
-    if not (counted >= {"a", "b"} or counted >= {"i", "ii"}):
-        return text
-    return _LETTERED.sub(r"\g<indent>- ", text)
-
-
-_LETTERED = re.compile(
-    r"^(?P<indent>[ \t]{0,8})\(?(?P<count>[a-z]|[ivx]{2,4})[.)][ \t]{1,4}(?=\S)", re.M
-)
 
 
 class ShortNames(NamedTuple):
@@ -133,7 +126,7 @@ class ShortNames(NamedTuple):
 
 def short_names(text: str, index: PathIndex) -> ShortNames | None:
     names: dict[str, str] = {}
-    if any(sign in text for sign in "=≙→"):
+    if ALIAS_SIGN.search(text):
         names = {found["alias"]: found["path"] for found in ALIAS_DEFINED.finditer(text)}
     if _JSON_START.match(text):
         names |= aliases_of_json(text, index)
@@ -202,7 +195,7 @@ def _parts_of(text: str, index: PathIndex) -> Iterator[_DocPart]:
         if units is not None:
             yield from _parts_of_units(units, index)
             return
-    for block in blocks_of(text):
+    for block in with_records(blocks_of(text)):
         yield from _parts_of_block(block, index)
 
 
@@ -219,6 +212,8 @@ def _parts_of_block(block: TextBlock, index: PathIndex) -> Iterator[_DocPart]:
     if block.kind == "table":
         yield from (_DocPart("cell", unit) for unit in units_of_table(block.rows, index))
         yield _DocPart("end", Fragment())
+    elif block.kind == "records":
+        yield from _parts_of_units(units_of_records(block.records, index), index)
     elif block.kind == "fence":
         yield from _parts_of_fence(block, index)
     elif "{" in block.text and (found := _json_in(block.text, index)):

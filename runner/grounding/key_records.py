@@ -1,17 +1,18 @@
-"""Records of keys and values in a text, as the JSON that keyed.py reads.
+"""Records of keys and values among the blocks of a text: keyed.py reads them as objects of JSON.
 
 `**File:** a.py` above `**Line:** 3` and `**Function:** open`, items of YAML, `<place file="a.py"
-line="3">open</place>`. Only what names a file, a line and a symbol is rewritten: anything less is
-read as text, as well as ever.
+line="3">open</place>`. Only what names a file, a line and a symbol is one: anything less is read as
+text, as well as ever.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from runner.grounding.keyed import is_file_title, is_line_title, is_symbol_title
+from runner.grounding.markdown_blocks import Record, TextBlock
 
 _MOST_KEYS = 12
 _KEYED_LINE = re.compile(
@@ -31,50 +32,72 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s?=\s?(?:\"([^\"]*)\"|'([^']*)')")
 _CHILD = re.compile(r"\s*<(?P<key>[A-Za-z][\w-]{0,30})>(?P<value>[^<]{0,400})</(?P=key)>\s*")
+_SIGN = re.compile(r":[*_ \t]|<")
 _PLACE = re.compile(r"[`*(]*[^\s`]{1,200}(?::|\#L)\d")
-_FENCE = re.compile(r"[ \t>]{0,12}(?:```|~~~)")
 _MARKS = "`\"'*"
 
-Record = dict[str, str]
+
+def with_records(blocks: Iterable[TextBlock]) -> Iterator[TextBlock]:
+    """The blocks of a text, with such records as blocks of their own."""
+    said: list[TextBlock] = []
+    for block in blocks:
+        if block.kind in ("item", "paragraph"):
+            said.append(block)
+            continue
+        yield from _records_apart(said)
+        yield _as_records(block) if block.kind == "fence" else block
+        said = []
+    yield from _records_apart(said)
 
 
-def with_key_records(text: str) -> str:
-    """The text, with each such record as a fence of JSON; the same if it has none."""
-    if ": " not in text and "=" not in text and "</" not in text:
-        return text
-    kept: list[str] = []
-    lines = text.split("\n")
-    at = 0
+def _records_apart(said: Sequence[TextBlock]) -> Iterator[TextBlock]:
+    """Paragraphs and items, and the records that some of their lines are."""
+    if not any(_SIGN.search(block.text) for block in said):  # most are prose
+        yield from said
+        return
+    owned = [(block, line) for block in said for line in _lines_of(block)]
+    lines = [line for _, line in owned]
+    at = left = 0
     while at < len(lines):
-        read = _fenced if _FENCE.match(lines[at]) else _records_at
-        records, count = read(lines, at)
+        records, count = _records_at(lines, at)
         if records:
-            kept += ["", "```json", json.dumps(records, ensure_ascii=False), "```", ""]
-        else:
-            kept += lines[at : at + count]
+            yield from _rejoined(owned[left:at])
+            yield TextBlock("records", "", records=tuple(records))
+            left = at + count
         at += count
-    return "\n".join(kept)
+    yield from _rejoined(owned[left:]) if left else said
+
+
+def _lines_of(block: TextBlock) -> Iterator[str]:
+    if block.kind == "paragraph":  # A blank line stands before it, and ends a record.
+        yield ""
+    yield from block.text.split("\n")
+
+
+def _rejoined(owned: Iterable[tuple[TextBlock, str]]) -> Iterator[TextBlock]:
+    for _, own in groupby(owned, lambda line: id(line[0])):
+        blocks, lines = zip(*own, strict=True)
+        if any(lines):
+            yield blocks[0]._replace(text="\n".join(lines).strip("\n"))
 
 
 def _records_at(lines: Sequence[str], at: int) -> tuple[list[Record], int]:
+    """The records that begin with a line, and how many lines are read."""
     return _keyed(lines, at) or _tagged(lines, at) or ([], 1)
 
 
-def _fenced(lines: Sequence[str], at: int) -> tuple[list[Record], int]:
-    """The records of a fence that holds nothing else."""
-    mark = lines[at].lstrip("> \t")[:3]
-    rest = range(at + 1, len(lines))
-    end = next((n for n in rest if lines[n].strip("> \t") == mark), len(lines) - 1)
+def _as_records(block: TextBlock) -> TextBlock:
+    """A fence that holds nothing but records, as these; any other as it is."""
+    lines = [line for line in block.text.split("\n") if line.strip()]
     records: list[Record] = []
-    inner = [line for line in lines[at + 1 : end] if line.strip()]
-    place = 0
-    while place < len(inner):
-        found, count = _records_at(inner, place)
+    at = 0
+    while at < len(lines):
+        found, count = _records_at(lines, at)
         if not found:
-            return [], end + 1 - at
+            return block
         records += found
-        place += count
-    return records, end + 1 - at
+        at += count
+    return TextBlock("records", "", records=tuple(records)) if records else block
 
 
 def _keyed(lines: Sequence[str], at: int) -> tuple[list[Record], int] | None:
@@ -126,10 +149,10 @@ def _pairs(tag: re.Match[str]) -> Iterator[tuple[str, str]]:
 
 def _is_whole(record: Record) -> bool:
     """Does it name a file, a line and a symbol?"""
-    has_file = any(is_file_title(key) for key in record)
-    has_line = has_file and any(is_line_title(key) for key in record)
-    has_place = has_line or any(map(_PLACE.match, record.values()))
-    return has_place and any(is_symbol_title(key) for key in record)
+    if not any(map(is_symbol_title, record)):
+        return False
+    has_keys = any(map(is_file_title, record)) and any(map(is_line_title, record))
+    return has_keys or any(map(_PLACE.match, record.values()))
 
 
 def _read(record: Record) -> Record:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
 from runner.grounding.commit_files import PathIndex
+from runner.grounding.markdown_blocks import Record
 from runner.grounding.mentions import MOST_MENTIONS, MOST_SAID
 from runner.grounding.naming import is_compound, symbol_of
 from runner.grounding.paths import clean_path
@@ -71,6 +73,7 @@ _NAMES = (
 """In the order in which they are believed."""
 
 
+@lru_cache(maxsize=4096)
 def _title(title: str) -> str:
     """`**Line(s)**` as `lines`, `startLine` and `start_line` as `start line`."""
     words = _WORDS.findall(_INNER_CAPITAL.sub(" ", title.replace("(s)", "s")))
@@ -89,7 +92,9 @@ def is_file_title(title: str) -> bool:
 
 
 def is_line_title(title: str) -> bool:
-    return _is_line_title(_title(title))
+    title = _title(title)
+    is_line = any(kind.fullmatch(title) for kind in (_LINE, _START, _END))
+    return is_line and not _COUNT.search(title)
 
 
 def is_symbol_title(title: str) -> bool:
@@ -179,15 +184,10 @@ def _cites(cell: _TableCell) -> bool:
 def _numeric_lines(cell: _TableCell) -> tuple[LineRange, ...]:
     """The numbers of a cell of nothing else, in a column of lines or of one file."""
     # Any other column may count something.
-    if not cell.column.file and not _is_line_title(_title(cell.column.title)):
+    if not cell.column.file and not is_line_title(cell.column.title):
         return ()
     numeric = _NUMERIC.match(cell.text)
     return tuple(intervals(numeric["list"].replace(":", ""))) if numeric else ()
-
-
-def _is_line_title(title: str) -> bool:
-    is_line = any(kind.fullmatch(title) for kind in (_LINE, _START, _END))
-    return is_line and not _COUNT.search(title)
 
 
 def _row_symbol(cells: Iterable[_TableCell]) -> tuple[str | None, _TableCell | None]:
@@ -255,6 +255,15 @@ def units_of_json(text: str, index: PathIndex) -> list[Fragment] | None:
         return None
     if not isinstance(value, list):
         return None
+    return _units_of(value, index)
+
+
+def units_of_records(records: Iterable[Record], index: PathIndex) -> list[Fragment]:
+    """The same of records, as if they stood in JSON."""
+    return _units_of([_Object(record.items()) for record in records], index)
+
+
+def _units_of(value: list[Any], index: PathIndex) -> list[Fragment]:
     return list(islice(_walk(value, _Here(index, Fragment())), MOST_MENTIONS))
 
 
@@ -264,7 +273,7 @@ def aliases_of_json(text: str, index: PathIndex) -> dict[str, str]:
     return {
         key: path
         for key, path in pairs
-        if not _FILE.fullmatch(_title(key)) and _is_path(path, index) and "." not in key
+        if not is_file_title(key) and _is_path(path, index) and "." not in key
     }
 
 
@@ -381,8 +390,8 @@ def _is_named_line(key: str, value: Any, here: _Here) -> bool:
     lines = _as_lines(value) if isinstance(value, int | str) else []
     if len(lines) != 1 or not here.unit.file or lines[0][0] < 10 or SETTING.search(key):
         return False
-    symbol, title = symbol_of(key), _title(key)
-    is_count = _COUNT.search(title) or _is_line_title(title)
+    symbol = symbol_of(key)
+    is_count = _COUNT.search(_title(key)) or is_line_title(key)
     return symbol is not None and is_compound(symbol) and not is_count
 
 
@@ -416,7 +425,7 @@ def _is_path(value: Any, index: PathIndex, path: str | None = None) -> bool:
 def _own_file(pairs: Pairs, index: PathIndex) -> str | None:
     """`{"file": "src/app.py"}`: the file that the object is about."""
     for key, value in pairs:
-        if _FILE.fullmatch(_title(key)) and _is_path(value, index):
+        if is_file_title(key) and _is_path(value, index):
             return str(value).strip()
     return None
 
@@ -454,7 +463,7 @@ class _LineKeys:
 
     def _take(self, title: str, value: Any) -> bool:
         """False if the key says nothing of lines."""
-        if not _is_line_title(title):
+        if not is_line_title(title):
             return False
         number = _whole_number(value)
         if number is not None and _END.fullmatch(title):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -53,6 +53,10 @@ class Language(Record):
     """A type names in its body, not in its head, the types whose members it has."""
     closed_types: bool = False
     """A type has the methods that stand in it and in what its head names, and no others."""
+    gives_apart: bool = False
+    """A type is given the types whose members it has apart from its head: `impl Read for Shop`."""
+    macro: str = ""
+    """What stands before the name of a macro: what it defines is of the types it is called with."""
     prelude: str = ""
     """Put before a source."""
     macros: tuple[Replacement, ...] = ()
@@ -91,3 +95,8 @@ LANGUAGES: Mapping[str, Language] = read_languages(FOLDER)
 def dotted(extensions: Iterable[Iterable[str]]) -> tuple[str, ...]:
     """`.py` of `py`, of several languages together: as `str.endswith` takes them."""
     return tuple(f".{extension}" for extension in chain.from_iterable(extensions))
+
+
+def endings(of: Callable[[Language], object]) -> tuple[str, ...]:
+    """Of the files of all languages of which this is so."""
+    return dotted(one.all_extensions for one in LANGUAGES.values() if of(one))

@@ -17,10 +17,19 @@ _MOST_NESTED = 20
 _PROMPT = re.compile(r"^[ \t]*(?:\$|❯|➜|PS>|>>>|%) [^\n]*", re.M)  # $ grep -n foo src/app.py:42
 
 
+_LETTERED = re.compile(r"^(?P<indent>[ \t]{0,8})\(?(?:[a-z]|[ivx]{2,4})[.)][ \t]{1,4}(?=\S)")
+"""`a. `, `ii) `: an item, and Markdown knows only those that are counted in numbers."""
+_SECOND = re.compile(r"\n[ \t]{0,8}\(?(?:b|ii)[.)][ \t]")
+"""Only a text that has such a one counts in letters."""
+
+Record = dict[str, str]
+"""Keys and their values, as a text has them."""
+
+
 class TextBlock(NamedTuple):
     """A piece of a document."""
 
-    kind: Literal["heading", "item", "paragraph", "fence", "table"]
+    kind: Literal["heading", "item", "paragraph", "fence", "table", "records"]
     text: str
     level: int = 0
     """Of a heading, from 1; of anything else, how many list items are around it."""
@@ -28,6 +37,8 @@ class TextBlock(NamedTuple):
     """What stands behind a fence's marks."""
     rows: tuple[tuple[str, ...], ...] = ()
     """Of a table: its header, then its rows."""
+    records: tuple[Record, ...] = ()
+    """What key_records.py makes of some lines."""
 
 
 @cache
@@ -40,7 +51,7 @@ def _parser() -> MarkdownIt:
 
 def blocks_of(text: str) -> Iterator[TextBlock]:
     """The blocks of a text; prompts with their commands are left out."""
-    tokens = _parser().parse(text.replace("\r\n", "\n"))
+    tokens = _parsed(text.replace("\r\n", "\n"))
     items, at = 0, 0
     kind: Literal["heading", "item", "paragraph"] = "paragraph"
     level = 0
@@ -63,6 +74,17 @@ def blocks_of(text: str) -> Iterator[TextBlock]:
             if said.strip():
                 yield TextBlock(kind, said, level if kind == "heading" else items)
             kind = "paragraph"
+
+
+def _parsed(text: str) -> list[Token]:
+    tokens = _parser().parse(text)
+    if not _SECOND.search(text):
+        return tokens
+    lines = text.split("\n")
+    fenced = {line for it in tokens if it.type == "fence" and it.map for line in range(*it.map)}
+    for at in set(range(len(lines))) - fenced:
+        lines[at] = _LETTERED.sub(r"\g<indent>- ", lines[at])
+    return _parser().parse("\n".join(lines))
 
 
 def _rows(tokens: Sequence[Token], at: int) -> tuple[int, tuple[tuple[str, ...], ...]]:

@@ -128,7 +128,7 @@ def _declared(text: str) -> str | None:
         return case["name"]
     if _HYPHENED.fullmatch(text):  # deploy-all
         return text
-    for _ in range(3):  # Map<K, Vec<Box<V>>>
+    for _ in range(3 if "<" in text else 0):  # Map<K, Vec<Box<V>>>
         text = _GENERICS.sub("", text)
     typed = _TYPED.match(text)
     if typed:

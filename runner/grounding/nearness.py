@@ -6,12 +6,15 @@ import bisect
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeGuard
 
+from runner.grounding.language import LANGUAGES, dotted
 from runner.grounding.near_words import LineWords, snake_case
 from runner.grounding.outlines import Definition, TextOnly
 from runner.grounding.patterns import LineRange
 from runner.grounding.pointing import TOLERANCE, WIDE_LINES
 from runner.grounding.spelling import parts_of
 from runner.grounding.symbols import SourceFile
+
+_MACROS = {end: one.macro for one in LANGUAGES.values() for end in dotted([one.extensions])}
 
 MatchKind = Literal["definition", "use", "span", "text", "literal"]
 
@@ -122,8 +125,9 @@ def has_mute_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:
 
 
 def _is_macro(file: SourceFile, owner: str) -> bool:
-    """What a macro of Rust defines is of the types that it is called with."""
-    return file.path.endswith(".rs") and f"macro_rules! {owner}".encode() in file.source
+    """What a macro defines is of the types that it is called with."""
+    macro = _MACROS.get(file.path[file.path.rfind(".") :])
+    return bool(macro) and f"{macro}{owner}".encode() in file.source
 
 
 def has_longer_word_near(file: SourceFile, symbol: str, lines: LineRange) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from runner.grounding.language import LANGUAGES, dotted
+from runner.grounding.language import LANGUAGES, dotted, endings
 from runner.grounding.line_ranges import LineRanges, points
 from runner.grounding.near_words import NearWords
 from runner.grounding.occurrences import Occurrences
@@ -45,12 +45,13 @@ _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "initialize", "
 _NAMELESS = dotted(one.anonymous_types_in for one in LANGUAGES.values())
 """Where a type may be made without a name, inside of a function."""
 _MARKING = (
-    *dotted(one.all_extensions for one in LANGUAGES.values() if one.marked_names),
+    *endings(lambda one: one.marked_names),
     *(".cr", ".scm", ".clj", ".rkt"),  # searched as text
 )
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
-_CLOSED = dotted(one.all_extensions for one in LANGUAGES.values() if one.closed_types)
-_EMBEDDING = dotted(one.all_extensions for one in LANGUAGES.values() if one.embeds_in_body)
+_CLOSED = endings(lambda one: one.closed_types)
+_EMBEDDING = endings(lambda one: one.embeds_in_body)
+_GIVING_APART = endings(lambda one: one.gives_apart)
 
 
 def as_utf8(source: bytes) -> bytes:
@@ -286,8 +287,7 @@ class SourceFile:
 
     @property
     def _gives_apart(self) -> bool:
-        """Rust gives a type its traits outside of its head."""
-        return self.path.endswith(".rs")
+        return self.path.endswith(_GIVING_APART)
 
     def _is_of_nameless_type(self, definition: Definition) -> bool:
         """`new Shop() { void open() {} }` in a method: `Shop.open` may be this one."""

@@ -51,6 +51,7 @@ from runner.grounding.word_lists import (
 
 Kind = Literal["path", "same", "lines", "named", "bare", "ticked", "number", "foreign"]
 _MAY_CITE = re.compile(r"[\d./\\](?:(?<=\d)|\w)")
+_FILE_NAME = re.compile("|".join(FILE_NAMES))
 _AT_LINE = re.compile(r"@(?=[Ll]?\d+\Z|\Z)")
 _BETWEEN = re.compile(r"\b(?:[Bb]etween|[Ff]rom)\s+(?:the\s+)?\Z")
 _ALONE = re.compile(
@@ -112,7 +113,7 @@ def read_piece(text: str, index: PathIndex, *, strict: bool = False) -> Piece:
     """What stands in a text. `strict`, for code: a path with its lines, and nothing else."""
     text = plainly(text)
     # Most paragraphs of prose: no path has neither a dot nor a slash, and no line no digit.
-    if not _MAY_CITE.search(text) and not any(name in text for name in FILE_NAMES):
+    if not _MAY_CITE.search(text) and not _FILE_NAME.search(text):
         return Piece(text, text, [], [])
     masked = MaskedText(text, index, lambda words: _lines_of(words, index))
     scanner = _Scanner(masked.text, masked.spans, index, strict=strict)

@@ -7,24 +7,11 @@ from __future__ import annotations
 
 import re
 
-_STEMS_AS_LISTED = (
-    *(
-        "Zeile",
-        "Z. ",
-        "ligne",
-        "Ligne",
-        "línea",
-        "linea",
-        "linha",
-        "riga",
-        "righe",
-        "regel",
-        "строк",
-    ),
-    *("Строк", "стр.", "行", "줄", "행", "라인", "рядо", "рядк", "wiersz", "lini", "řád", "rad "),
-    *("linje", "dòng", "satır"),
-)
-_STEMS = frozenset(form for stem in _STEMS_AS_LISTED for form in (stem, stem.capitalize()))
+_STEMS = (
+    "zeile|z. |ligne|linea |linea:|lineas|linha|riga|righe|regel|wiersz|linia|linii|linje|rad "
+).split("|")
+_OTHER_STEMS = "línea|linię|dòng|satır|řád|строк|стр.|рядо|рядк|行|줄|행|라인".split("|")
+"""What a word below begins with, in small letters."""
 IS_AT = (
     r"findet|steht|liegt|befindet|sich|ist|sind|wird|werden|definiert|deklariert|implementiert|bei"
     r"|der|das|den|dem|Datei|se|trouve|situe|est|défini[es]{0,2}|déclaré[es]{0,2}|dans|à|le|la"
@@ -109,7 +96,8 @@ def spaced(text: str) -> str:
 
 def with_english_lines(text: str) -> str:
     """The text, with `line` for each other language's word; the same if it has none."""
-    if not any(stem in text for stem in _STEMS):
+    lowered, stems = text.lower(), _STEMS if text.isascii() else (*_STEMS, *_OTHER_STEMS)
+    if not any(stem in lowered for stem in stems):
         return text
     is_unspaced = any(sign in text for sign in ("行", "줄", "행", "라인"))
     if is_unspaced:

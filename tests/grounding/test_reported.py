@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from runner.grounding.key_records import with_key_records
+from runner.grounding.key_records import with_records
+from runner.grounding.markdown_blocks import blocks_of
 from runner.grounding.verify import ground
 from runner.records import Citation
 from tests.grounding.fakes import MemoryFiles
@@ -77,7 +78,18 @@ def test_a_name_is_tied_to_its_line_and_a_wrong_line_does_not_pass(text: str) ->
     ],
 )
 def test_keys_and_tags_that_lack_a_file_a_line_or_a_name_are_read_as_text(text: str) -> None:
-    assert with_key_records(text) == text
+    assert [*with_records(blocks_of(text))] == [*blocks_of(text)]
+
+
+def test_keys_in_a_fence_of_an_item_are_read_there() -> None:
+    fence = "   ```yaml\n   symbol: open_shop\n   file: src/shop.py\n   line: 90\n   ```"
+    (cited,) = with_lines(f"1. It is here:\n\n{fence}\n\n2. And no more.")
+    assert (cited.symbol, cited.status) == ("open_shop", "hallucinated")
+
+
+def test_lines_of_a_fence_are_no_items_whatever_counts_them() -> None:
+    text = "a. src/shop.py:20\nb. src/auth.py:30\n\n```\na. 70\n```"
+    assert [*blocks_of(text)][-1].text == "a. 70\n"
 
 
 def test_a_row_of_a_search_names_nothing_for_the_next_row() -> None:
