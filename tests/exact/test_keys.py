@@ -73,6 +73,28 @@ def test_a_signature_is_edited_where_it_is_defined_and_where_it_is_called(tmp_pa
     assert len(made.key.places) == 8
 
 
+def test_a_call_in_what_a_module_exports_is_a_caller(tmp_path: Path) -> None:
+    files = {
+        "till.js": "exports.day = exports.night = openDrawer({ bell: true })\n"
+        "exports.week = function (bell) {\n  return bell ? openDrawer(bell) : null\n}\n"
+        "module.exports = { month: openDrawer({ bell: false }), openDrawer }\n"
+        "function openDrawer (options) {\n  return options.bell\n}\n"
+    }
+    made = key(tmp_path / "a", files, "callers", "openDrawer")
+    assert lines(made) == ["till.js:1", "till.js:3", "till.js:5"]
+    handed = {**files, "day.js": "exports.day = bound(openDrawer)\n"}
+    assert asked(tmp_path / "b", handed, "callers", "openDrawer") is None
+
+
+def test_a_call_in_a_using_statement_of_c_sharp_is_a_caller(tmp_path: Path) -> None:
+    files = {
+        "Till.cs": "class Till {\n    public static object OpenDrawer() { return null; }\n"
+        "    void Day() {\n        using (var it = OpenDrawer()) {\n            OpenDrawer();\n"
+        "        }\n    }\n}\n"
+    }
+    assert lines(key(tmp_path, files, "callers", "OpenDrawer")) == ["Till.cs:4", "Till.cs:5"]
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
