@@ -274,6 +274,17 @@ def test_overriders_are_the_methods_under_it(tmp_path: Path) -> None:
     assert ("bell.py", 2) in {(it.path, it.line) for it in made.key.wrong}
 
 
+def test_a_family_is_not_told_where_what_is_mixed_in_beside_its_base_has_the_method(
+    tmp_path: Path,
+) -> None:
+    methods = "    def ring_up(self):\n        return 1\n\n\n"
+    heirs = "".join(f"class {it}(Till):\n{methods}" for it in ("Paper", "Coins"))
+    files = {"shop.py": f"class Till:\n{methods}{heirs}class Bell:\n{methods}"}
+    assert asked(tmp_path / "a", files, "overriders", "Till.ring_up") is not None
+    mixed = {"more.py": "from shop import Bell, Till\n\n\nclass Loud(Bell, Till): ...\n"}
+    assert asked(tmp_path / "b", files | mixed, "overriders", "Till.ring_up") is None
+
+
 def test_a_property_that_a_value_implements_is_not_asked_about(tmp_path: Path) -> None:
     heirs = "".join(
         f"class {it}(Till):\n    @property\n    def key_size(self):\n        return 1\n\n\n"
@@ -539,3 +550,150 @@ def test_a_language_that_nothing_is_proven_in_is_not_asked_about(tmp_path: Path)
     files = {"till.lua": "function ring_up()\nend\nring_up()\nring_up()\n"}
     assert "lua" not in LANGUAGES
     assert Ground(tree_of(tmp_path, files)).names == []
+
+
+# --- what a class gets from elsewhere -------------------------------------------------------------
+
+FAR = "\n" * 20
+RUBY_HOOK = (
+    "module Filtering\n  def filter\n    on_change\n  end\n" + FAR + "  def on_change\n  end\nend\n"
+)
+PHP_HOOK = (
+    "<?php\ntrait Filtering {\n    function filter() { $this->onChange(); }\n"
+    + FAR
+    + "    function onChange() {}\n}\n"
+)
+KOTLIN_HOOK = (
+    "interface Filtering {\n    fun filter() { onChange() }\n" + FAR + "    fun onChange() {}\n}\n"
+)
+PYTHON_HOOK = (
+    "class Filtering:\n    def filter(self):\n        self.on_change()\n"
+    + FAR
+    + "    def on_change(self): ...\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "hook", "other", "joint"),
+    [
+        (
+            "rb",
+            RUBY_HOOK,
+            "class Tabs::Metrics\n  def on_change\n  end\nend\n",
+            "class Tabs::Metrics\n  include Filtering\n  def on_change\n  end\nend\n",
+        ),
+        (
+            "rb",
+            RUBY_HOOK,
+            "module Metrics\n  def on_change\n  end\nend\n",
+            "module Metrics\n  def on_change\n  end\nend\nFiltering.prepend(Metrics)\n",
+        ),
+        (
+            "rb",
+            RUBY_HOOK,
+            "module Metrics\n  def on_change\n  end\nend\n",
+            "module Metrics\n  def self.included(base)\n    base.extend(Filtering)\n  end\n"
+            "  def on_change\n  end\nend\n",
+        ),
+        (
+            "php",
+            PHP_HOOK,
+            "<?php\nclass Metrics {\n    function onChange() {}\n}\n",
+            "<?php\nclass Metrics {\n    use Filtering;\n    function onChange() {}\n}\n",
+        ),
+        (
+            "kt",
+            KOTLIN_HOOK,
+            "class Metrics {\n    fun onChange() {}\n}\n",
+            "open class Metrics {\n    fun onChange() {}\n}\nclass All : Metrics(), Filtering\n",
+        ),
+        (
+            "py",
+            PYTHON_HOOK,
+            "class Metrics:\n    def on_change(self): ...\n",
+            "from filtering import Filtering\n\n\nclass Metrics:\n    def on_change(self): ...\n"
+            "\n\nclass All(Metrics, Filtering): ...\n",
+        ),
+    ],
+    ids="include prepend hook trait interface mixin".split(),
+)
+def test_a_hook_is_not_told_where_what_is_mixed_in_may_override_it(
+    tmp_path: Path, path: str, hook: str, other: str, joint: str
+) -> None:
+    name = "onChange" if "onChange" in hook else "on_change"
+    plain = {f"filtering.{path}": hook, f"metrics.{path}": other}
+    assert lines(key(tmp_path / "a", plain, "which_definition", name)) == [
+        f"filtering.{path}:{at(hook)}"
+    ]
+    mixed = {**plain, f"metrics.{path}": joint}
+    assert asked(tmp_path / "b", mixed, "which_definition", name) is None
+
+
+def at(hook: str) -> int:
+    """The line of what comes last in it."""
+    return hook.count("\n", 0, hook.lower().rindex("on")) + 1
+
+
+def test_a_hook_is_not_told_where_a_class_without_a_name_overrides_it(tmp_path: Path) -> None:
+    till = "class Till {\n    void day() { ringUp(); }\n" + FAR + "    void ringUp() {}\n}\n"
+    files = {"Till.java": till, "Bell.java": "class Bell {\n    void ringUp() {}\n}\n"}
+    assert asked(tmp_path / "a", files, "which_definition", "ringUp") is not None
+    nameless = "class Bell {\n    Till till = new Till() {\n        void ringUp() {}\n    };\n}\n"
+    files["Bell.java"] = nameless
+    assert asked(tmp_path / "b", files, "which_definition", "ringUp") is None
+
+
+def test_a_call_that_a_class_may_inherit_from_elsewhere_leaves_the_name_unasked(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "job.rb": "module Job\n  def self.included(base)\n    base.extend(ClassMethods)\n  end\n"
+        "  module ClassMethods\n    def queue_as(name)\n    end\n  end\nend\n",
+        "mail.rb": "class Mail\n  include Job\n  queue_as :mail\nend\n",
+        "bill.rb": "class Bill\n  include Job\n  queue_as :bill\nend\n",
+    }
+    assert lines(key(tmp_path / "a", files, "callers", "queue_as")) == ["bill.rb:3", "mail.rb:3"]
+    # ActiveJob has a method of that name.
+    base = "class ApplicationJob < ActiveJob::Base\nend\n"
+    outside = {"some.rb": f"{base}class Some < ApplicationJob\n  queue_as :some\nend\n"}
+    assert asked(tmp_path / "b", files | outside, "callers", "queue_as") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        (
+            {
+                "till.py": "class Till:\n    def ring_up(self): ...\n",
+                "day.py": "from till import Till\n\n\nclass Day({base}):\n"
+                "    def all(self):\n        self.ring_up()\n        self.ring_up()\n",
+            },
+            "ring_up",
+        ),
+        (
+            {
+                "till.php": "<?php\nclass Till {\n    function openDrawer() {}\n}\n",
+                "day.php": "<?php\nclass Day extends {base} {\n    function all() {\n"
+                "        $this->openDrawer();\n        $this->openDrawer();\n    }\n}\n",
+            },
+            "openDrawer",
+        ),
+        (
+            {
+                "Till.kt": "open class Till {\n    fun openDrawer() {}\n}\n",
+                "Day.kt": "class Day : {base}() {\n    fun all() {\n        openDrawer()\n"
+                "        openDrawer()\n    }\n}\n",
+            },
+            "openDrawer",
+        ),
+    ],
+    ids="python php kotlin".split(),
+)
+def test_a_method_is_asked_about_where_the_class_that_calls_it_surely_has_it(
+    tmp_path: Path, files: Mapping[str, str], name: str
+) -> None:
+    def derived(base: str) -> dict[str, str]:
+        return {path: text.replace("{base}", base) for path, text in files.items()}
+
+    assert len(key(tmp_path / "a", derived("Till"), "callers", name).key.places) == 2
+    assert asked(tmp_path / "b", derived("Activity"), "callers", name) is None

@@ -58,6 +58,7 @@ _STRINGS = frozenset(
     raw_string_literal interpolated_string_expression string_value
     """.split()
 )
+_QUALIFIED = re.compile(rb"(?:\w*::)+(?=\w)")
 _CLIMB = 6
 _TEST_NAME = re.compile(r"(?:test|Test|Benchmark|Example|Fuzz)(?:_|[A-Z]|$)")
 _TEST_MARK = re.compile(
@@ -98,7 +99,7 @@ class Parsed:
 
     def kind(self, definition: Definition) -> DefinitionKind:
         """What is defined there."""
-        node = self.node_at(definition.at, definition.name)
+        node = self.node_at(self.name_at(definition), definition.name)
         above = node.parent if node else None
         for _ in range(_CLIMB):
             if above is None:
@@ -115,6 +116,11 @@ class Parsed:
                 break
             above = above.parent
         return "other"
+
+    def name_at(self, definition: Definition) -> int:
+        """Byte of `Till` in Ruby's `class Shop::Till`, whose definition is at `Shop`."""
+        hit = _QUALIFIED.match(self.source, definition.at) if self.language == "ruby" else None
+        return hit.end() if hit else definition.at
 
     def _is_required(self, node: tree_sitter.Node) -> bool:
         """`const { open } = require('./shop')`"""

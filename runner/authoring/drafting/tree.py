@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from runner.authoring.drafting.ancestry import Ancestry
 from runner.authoring.drafting.doubts import doubt_of
 from runner.authoring.drafting.syntax import NameUse, Parsed, parse
 from runner.grounding.commit_files import GitFiles
@@ -142,6 +143,10 @@ class Tree:
         return dict(found)
 
     @cached_property
+    def ancestry(self) -> Ancestry:
+        return Ancestry(self.code.values())
+
+    @cached_property
     def holders(self) -> dict[str, list[str]]:
         """Name that is defined somewhere -> the code files that hold it as a word."""
         return self._holders((path, it.source) for path, it in self.code.items())
@@ -188,6 +193,18 @@ class Tree:
             written=tuple(self.written.get(name, ())),
         )
 
+    def doubt_of(
+        self,
+        use: NameUse,
+        uses: Sequence[NameUse],
+        parsed: Parsed,
+        home: Parsed,
+        definition: Definition,
+    ) -> str:
+        """Why a place may be about something else of that name; empty if it is sure."""
+        doubt = doubt_of(use, uses, parsed, home, definition)
+        return doubt or self.ancestry.doubt_of(use, uses, parsed, definition)
+
     def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
         """In every file; or the first doubt outside of the tests."""
         spots: list[Spot] = []
@@ -210,7 +227,7 @@ class Tree:
             return f"{where} is in another language"
         spots = []
         for use in uses:
-            doubt = doubt_of(use, uses, parsed, home, definition)
+            doubt = self.doubt_of(use, uses, parsed, home, definition)
             if doubt:
                 return f"{where}:{use.line} {doubt}"
             if use.kind == "call":

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from runner.authoring.drafting.doubts import doubt_of, is_compound
+from runner.authoring.drafting.doubts import is_compound
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.authoring.drafting.tree import TEST_PATH
 from runner.authoring.exact.kind import MOST, Ground, Kind, near_misses, other_lines, question
-from runner.grounding.outlines import Definition
 from runner.records import MustCite
 from runner.records.exact import ExactQuestion
 
@@ -46,7 +45,7 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     home = ground.tree.code[path]
     if home.kind(definition) != "other" or TEST_PATH.search(path):
         return None
-    places = _uses(ground, name, home, definition)
+    places = _uses(ground, name)
     lines = {(it.path, it.line) for it in places}
     if not _FEWEST <= len(lines) <= MOST or (path, definition.line) in lines:
         return None
@@ -67,7 +66,7 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     )
 
 
-def _uses(ground: Ground, name: str, home: Parsed, definition: Definition) -> list[MustCite]:
+def _uses(ground: Ground, name: str) -> list[MustCite]:
     """Every use; none at all if one is in doubt."""
     found = []
     for path in ground.tree.holders[name]:
@@ -79,16 +78,17 @@ def _uses(ground: Ground, name: str, home: Parsed, definition: Definition) -> li
         for use in in_code:
             if use.kind in ("definition", "import"):
                 continue
-            if _is_doubtful(use, in_code, parsed, home, definition):
+            if _is_doubtful(ground, name, use, in_code, parsed):
                 return []
             found.append(MustCite(path=path, line=use.line, symbol=name))
     return found
 
 
 def _is_doubtful(
-    use: NameUse, uses: Sequence[NameUse], parsed: Parsed, home: Parsed, definition: Definition
+    ground: Ground, name: str, use: NameUse, uses: Sequence[NameUse], parsed: Parsed
 ) -> bool:
-    name = definition.name
+    ((path, definition),) = ground.tree.definitions[name]
+    home = ground.tree.code[path]
     if not _is_constant(name):
         # A setter that a macro makes is called by the field's name; C calls what a field holds.
         if use.kind == "call" and parsed.language != "c":
@@ -100,7 +100,7 @@ def _is_doubtful(
     if before is None or _is_made_anew(use, parsed, name):
         return True
     called = use._replace(kind="call", receiver=before, inside=parsed.function_at(use.line))
-    return bool(doubt_of(called, uses, parsed, home, definition))
+    return bool(ground.tree.doubt_of(called, uses, parsed, home, definition))
 
 
 def _is_made_anew(use: NameUse, parsed: Parsed, name: str) -> bool:
