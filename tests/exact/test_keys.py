@@ -109,6 +109,35 @@ def test_a_name_in_doubt_is_not_asked_about(tmp_path: Path, path: str, text: str
         assert asked(tmp_path / kind, {**PYTHON, path: text}, kind, "count_money") is None
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "asked_about"),
+    [
+        ("views/bill.html.erb", "<p><%= count_money till %></p>\n", False),
+        ("views/bill.haml", "%p= count_money till\n", False),
+        ("views/bill.vue", "<p>{{ count_money(till) }}</p>\n", False),
+        ("views/bill.html", "<p>{{ till | count_money }}</p>\n", False),
+        ("views/bill.html", "<script>\ncount_money()\n</script>\n", False),
+        ("views/bill.html", "<h1>count_money</h1>\n", True),
+        ("docs/bill.html", "<p>{{ count_money(till) }}</p>\n", True),
+        ("till.api", "public fun count_money ()I\n", True),
+        ("till.ipynb", '{"source": "count_money([1])"}\n', True),
+    ],
+)
+def test_a_name_in_a_template_is_not_asked_about(
+    tmp_path: Path, path: str, text: str, asked_about: bool
+) -> None:
+    files = {
+        **PYTHON,
+        path: text,
+        "shop/limits.py": "MOST_COINS = 9\na = MOST_COINS\nb = MOST_COINS\n",
+    }
+    ground = Ground(tree_of(tmp_path / "a", files))
+    assert (KINDS["callers"].ask(ground, "count_money") is not None) is asked_about
+    files[path] = text.replace("count_money", "MOST_COINS")
+    ground = Ground(tree_of(tmp_path / "b", files))
+    assert (KINDS["uses"].ask(ground, "MOST_COINS") is not None) is asked_about
+
+
 def test_a_function_that_calls_itself_is_not_asked_about(tmp_path: Path) -> None:
     files = {"a.py": "def walk_down(tree):\n    return walk_down(tree)\n\n\nwalk_down(1)\n"}
     assert asked(tmp_path, files, "callers", "walk_down") is None
@@ -282,7 +311,8 @@ def test_a_family_is_not_told_where_what_is_mixed_in_beside_its_base_has_the_met
     files = {"shop.py": f"class Till:\n{methods}{heirs}class Bell:\n{methods}"}
     assert asked(tmp_path / "a", files, "overriders", "Till.ring_up") is not None
     mixed = {"more.py": "from shop import Bell, Till\n\n\nclass Loud(Bell, Till): ...\n"}
-    assert asked(tmp_path / "b", files | mixed, "overriders", "Till.ring_up") is None
+    whole = Ground(tree_of(tmp_path / "b", files | mixed))
+    assert "Till.ring_up" not in KINDS["overriders"].subjects(whole)
 
 
 def test_a_property_that_a_value_implements_is_not_asked_about(tmp_path: Path) -> None:

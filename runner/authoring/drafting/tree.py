@@ -35,6 +35,13 @@ PROSE = re.compile(
     r"(?:^|/)(?:CHANGE|HISTORY|NEWS|README|LICEN|AUTHORS|CONTRIBUT)",
     re.I,
 )
+_MARKED_UP = re.compile(r"\.(?:x?html?|xml|ya?ml|txt)$", re.I)
+_RUN = re.compile(
+    rb"<%.*?%>|\{\{.*?\}\}|\{%.*?%\}|<\?(?!xml).*?\?>|<script\b.*?</script>|\bon\w+\s*=\s*\"[^\"]*\"",
+    re.S | re.I,
+)
+"""What a template or a page runs: the rest of it is prose."""
+_DOCUMENTS = re.compile(r"(?:^|/)docs?/")
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|node_modules|esm|cjs|umd|bundles?|out)/|\.min\.[cm]?js$")
 _SCRIPT = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 _TYPED = re.compile(r"(?<!\.d)\.[cm]?tsx?$")
@@ -111,8 +118,8 @@ class Tree:
                 parsed = parse(path, source, files.blob_sha(path))
             if parsed is not None:
                 self.code[path] = parsed
-            elif not PROSE.search(path) and b"\0" not in source[:8000]:
-                self.texts[path] = source
+            elif b"\0" not in source[:8000] and (text := _unread(path, source)):
+                self.texts[path] = text
 
     def of_sources(self) -> Tree:
         """The same without what was built from its sources; all of it, if little else is there."""
@@ -233,6 +240,15 @@ class Tree:
             if use.kind == "call":
                 spots.append(_spot(parsed, use))
         return spots
+
+
+def _unread(path: str, source: bytes) -> bytes:
+    """What may be code of a file that has no grammar here."""
+    if not PROSE.search(path):
+        return source
+    if not _MARKED_UP.search(path) or _DOCUMENTS.search(path):
+        return b""
+    return b"\n".join(_RUN.findall(source))
 
 
 def _is_twin(path: str, stems: set[str]) -> bool:

@@ -45,6 +45,8 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     home = ground.tree.code[path]
     if home.kind(definition) != "other" or TEST_PATH.search(path):
         return None
+    if ground.may_be_run_elsewhere(name):
+        return None
     places = _uses(ground, name)
     lines = {(it.path, it.line) for it in places}
     if not _FEWEST <= len(lines) <= MOST or (path, definition.line) in lines:
