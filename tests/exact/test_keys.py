@@ -290,6 +290,85 @@ def test_a_field_is_used_where_the_grammar_says_field(tmp_path: Path) -> None:
     assert asked(tmp_path / "b", local, "uses", "coin_count") is None
 
 
+@pytest.mark.parametrize(
+    ("path", "own", "other"),
+    [
+        (
+            "till.c",
+            "typedef struct till { int coin_count; } till_t;\n",
+            "int two({type} *it) {{ return it->coin_count; }}\n"
+            "int one({type} *bag, {type} *it) {{ return (*it).coin_count; }}\n",
+        ),
+        (
+            "till.go",
+            "package shop\n\ntype Till struct {\n\tcoinCount int\n}\n",
+            "func one(it *{type}) int {{ return it.coinCount }}\n"
+            "func two(it {type}) int {{ return it.coinCount }}\n",
+        ),
+        (
+            "till.rs",
+            "struct Till { coin_count: u8 }\n",
+            "fn one(it: &mut {type}) -> u8 {{ it.coin_count }}\n"
+            "fn two(it: {type}) -> u8 {{ it.coin_count }}\n",
+        ),
+    ],
+    ids="c go rust".split(),
+)
+def test_a_field_of_what_the_repository_does_not_define_leaves_the_name_unasked(
+    tmp_path: Path, path: str, own: str, other: str
+) -> None:
+    field = "coinCount" if path.endswith(".go") else "coin_count"
+    known = "till_t" if path.endswith(".c") else "Till"
+    plain = {path: own + other.format(type=known)}
+    assert len(key(tmp_path / "a", plain, "uses", field).key.places) == 2
+    # A system's struct may have a field of that name, as `addrinfo` has `ai_next`.
+    mixed = {path: own + other.format(type=known).replace(f"two({known}", "two(struct purse")}
+    mixed[path] = mixed[path].replace(f"two(it: {known}", "two(it: bank::Purse")
+    mixed[path] = mixed[path].replace(f"two(it {known}", "two(it *bank.Purse")
+    assert mixed != plain
+    assert asked(tmp_path / "b", mixed, "uses", field) is None
+
+
+C_TILL = {
+    "till.h": "#ifndef TILL_H\n#define TILL_H\n"
+    "#define MAX2_COINS 9\nint open_drawer(int flags);\n#endif\n",
+    "till.c": '#include "till.h"\nint open_drawer(int flags) { return flags; }\n',
+    "day.c": "{include}"
+    "int one(void) { return open_drawer(MAX2_COINS); }\n"
+    "int two(void) { return open_drawer(MAX2_COINS); }\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("include", "asked_about"),
+    [
+        ('#include "till.h"\n', True),
+        ('#include "all.h"\n', True),
+        ("#include <sys/till.h>\n", False),
+        ('#ifdef _WIN32\n#include "till.h"\n#else\n#include <till.h>\n#endif\n', False),
+    ],
+    ids="directly through elsewhere conditionally".split(),
+)
+def test_c_is_asked_about_where_the_repository_s_own_declaration_is_surely_included(
+    tmp_path: Path, include: str, asked_about: bool
+) -> None:
+    files = {path: text.replace("{include}", include) for path, text in C_TILL.items()}
+    files["all.h"] = '#pragma once\n#include "till.h"\n'
+    ground = Ground(tree_of(tmp_path, files))
+    for kind, name in (("callers", "open_drawer"), ("uses", "MAX2_COINS")):
+        assert (KINDS[kind].ask(ground, name) is not None) is asked_about
+
+
+def test_a_test_of_whether_a_macro_is_defined_is_optional(tmp_path: Path) -> None:
+    files = {
+        "till.c": "#ifndef MOST_COINS\n#define MOST_COINS 9\n#endif\n#if defined(MOST_COINS)\n"
+        "int one = MOST_COINS;\n#endif\n#if MOST_COINS > 3\nint two;\n#endif\n#undef MOST_COINS\n",
+    }
+    made = key(tmp_path, files, "uses", "MOST_COINS")
+    assert lines(made) == ["till.c:5", "till.c:7"]
+    assert [it.line for it in made.key.optional] == [1, 2, 4, 10]
+
+
 def test_overriders_are_the_methods_under_it(tmp_path: Path) -> None:
     methods = "    def ring_up(self):\n        return 1\n"
     files = {

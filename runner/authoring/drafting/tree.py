@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from runner.authoring.drafting.ancestry import Ancestry
 from runner.authoring.drafting.doubts import doubt_of
+from runner.authoring.drafting.inclusions import Inclusions
 from runner.authoring.drafting.syntax import NameUse, Parsed, parse
 from runner.grounding.commit_files import GitFiles
 from runner.grounding.outlines import LARGEST_BYTES, Definition
@@ -154,6 +155,10 @@ class Tree:
         return Ancestry(self.code.values())
 
     @cached_property
+    def _inclusions(self) -> Inclusions:
+        return Inclusions(self.code.values())
+
+    @cached_property
     def holders(self) -> dict[str, list[str]]:
         """Name that is defined somewhere -> the code files that hold it as a word."""
         return self._holders((path, it.source) for path, it in self.code.items())
@@ -210,7 +215,16 @@ class Tree:
     ) -> str:
         """Why a place may be about something else of that name; empty if it is sure."""
         doubt = doubt_of(use, uses, parsed, home, definition)
-        return doubt or self.ancestry.doubt_of(use, uses, parsed, definition)
+        doubt = doubt or self.ancestry.doubt_of(use, uses, parsed, definition)
+        if doubt or use.kind != "call" or parsed is home or use.receiver:
+            return doubt
+        if parsed.language in ("c", "cpp") and not self._is_declared(parsed, definition.name):
+            return "stands where no declaration of it is surely included"
+        return ""
+
+    def _is_declared(self, parsed: Parsed, name: str) -> bool:
+        declaring = {path for path, _ in self.definitions[name]}
+        return self._inclusions.sees(parsed.path, declaring)
 
     def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
         """In every file; or the first doubt outside of the tests."""

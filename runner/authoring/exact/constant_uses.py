@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from runner.authoring.drafting.doubts import is_compound
 from runner.authoring.drafting.syntax import NameUse, Parsed
@@ -16,7 +16,9 @@ _FEWEST = 2
 _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _WITH_FIELDS = frozenset("c cpp go rust".split())
 """Whose grammars tell a field's name from every other."""
-_FIELD = "field_identifier"
+_FIELD, _TYPE = "field_identifier", "type_identifier"
+_NO_TYPES = frozenset(b"return else case goto sizeof const let mut in as typedef".split())
+_IFDEFS = frozenset(("preproc_ifdef", "preproc_elifdef"))
 
 
 def _subjects(ground: Ground) -> Sequence[str]:
@@ -78,12 +80,26 @@ def _uses(ground: Ground, name: str) -> list[MustCite]:
         if any(parsed.outline.is_broken(it.line, it.line) for it in used):
             return []
         for use in in_code:
-            if use.kind in ("definition", "import"):
+            if use.kind in ("definition", "import") or _is_tested(use, parsed, name):
                 continue
             if _is_doubtful(ground, name, use, in_code, parsed):
                 return []
             found.append(MustCite(path=path, line=use.line, symbol=name))
     return found
+
+
+def _is_tested(use: NameUse, parsed: Parsed, name: str) -> bool:
+    """`#ifdef MOST_COINS`, `#undef MOST_COINS`: neither reads it, and some would name them."""
+    node = parsed.node_at(use.at, name)
+    above = node.parent if node else None
+    if above is None:
+        return False
+    if above.type == "preproc_call":
+        directive = above.child_by_field_name("directive")
+        return directive is not None and directive.text == b"#undef"
+    return above.type == "preproc_defined" or (
+        above.type in _IFDEFS and above.child_by_field_name("name") == node
+    )
 
 
 def _is_doubtful(
@@ -95,7 +111,9 @@ def _is_doubtful(
         # A setter that a macro makes is called by the field's name; C calls what a field holds.
         if use.kind == "call" and parsed.language != "c":
             return True
-        return parsed.language not in _WITH_FIELDS or parsed.node_type(use.at, name) != _FIELD
+        if parsed.language not in _WITH_FIELDS or parsed.node_type(use.at, name) != _FIELD:
+            return True
+        return _is_of_another_type(ground, name, use, parsed)
     if parsed.language != home.language and {parsed.language, home.language} != {"c", "cpp"}:
         return True
     before = parsed.receiver_of_value(use.at, name)
@@ -103,6 +121,41 @@ def _is_doubtful(
         return True
     called = use._replace(kind="call", receiver=before, inside=parsed.function_at(use.line))
     return bool(ground.tree.doubt_of(called, uses, parsed, home, definition))
+
+
+def _is_of_another_type(ground: Ground, name: str, use: NameUse, parsed: Parsed) -> bool:
+    """`it->ai_next` of a `struct addrinfo *it` that the system defines, and not the repository."""
+    receiver = parsed.receiver_of_value(use.at, name) or ""
+    variable = re.fullmatch(r"[\s(*&]*([A-Za-z_]\w*)[\s)]*(?:\[[^\[\]]*\])?", receiver)
+    around = parsed.function_at(use.line)
+    if variable is None or around is None:
+        return False
+    return any(
+        not _is_own_type(ground, it) for it in _declared(variable[1], parsed, around.start, use.at)
+    )
+
+
+def _declared(variable: str, parsed: Parsed, first_line: int, end: int) -> Iterator[str]:
+    """The types that a variable has been written with since a line."""
+    name = variable.encode()
+    written = re.compile(
+        rb"\b([A-Za-z_][\w.:]*)(?:<[^<>;(){}]*>)?(?:\s*[*&]+\s*|\s+)(?:const\s+)?"
+        rb"(?:\w+\s*,\s*\*?)*%b\b\s*[;,=)\[]|"  # struct addrinfo *first, *it;
+        rb"(?<![\w.])%b\s*:\s*&?(?:'\w+\s+)?(?:mut\s+)?([\w:]*\b[A-Z]\w*)|"  # it: &mut Till
+        rb"[(,]\s*%b\s+\*?([\w.]*\b[A-Z]\w*)" % (name, name, name)  # it *http.Request
+    )
+    begin = sum(map(len, parsed.source.split(b"\n")[: first_line - 1])) + first_line - 1
+    for hit in written.finditer(parsed.source, begin, end):
+        found = next(filter(None, hit.groups()))
+        if found not in _NO_TYPES and not parsed.outline.is_mute(hit.start(hit.lastindex or 0)):
+            yield re.split(r"::|\.", found.decode("utf-8", "replace"))[-1]
+
+
+def _is_own_type(ground: Ground, name: str) -> bool:
+    return any(
+        ground.tree.code[path].node_type(it.at, name) == _TYPE
+        for path, it in ground.tree.definitions.get(name, ())
+    )
 
 
 def _is_made_anew(use: NameUse, parsed: Parsed, name: str) -> bool:
