@@ -60,8 +60,11 @@ class SuiteRequest:
 def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
     """Write scenarios/exact/<name>/questions.yaml below `into`; where it is.
 
-    Raises FairtrialError if nothing can be asked, SandboxError if a program cannot be.
+    Raises FairtrialError if nothing can be asked or some are there already, SandboxError if a
+    program cannot be.
     """
+    name = request.name or folder_name(request.source.label)
+    require_new(into, name)
     repository = _opened(checkout, request.source, pinned=False)
     count, log = request.questions, checkout.log
     with GitFiles(repository.path, repository.commit) as files:
@@ -71,7 +74,6 @@ def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
         kept: Sequence[ExactQuestion] = made.questions
         if not request.unchecked:
             kept = agreed(kept, opinions_on(checkout, repository, tree, kept))
-        name = request.name or folder_name(request.source.label)
         sure = made.model_copy(update={"questions": tuple(kept)})
         kept = proven(name, sure, files, log)
     log(f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out")
@@ -96,7 +98,19 @@ def make_of_history(
         # The question's name stands in the folder's too, and both in the scenario's id.
         room = _LONGEST_ID - 2 * len(fix.question.name) - len("-.")
         name = f"{(request.name or folder_name(own.source.label))[:room]}-{fix.question.name}"
+        require_new(into, name)
         yield fix.parent, write_questions(into, name, made)
+
+
+def require_new(into: Path, name: str) -> None:
+    """Answers to the questions that are there would be scored by keys of others.
+
+    Raises FairtrialError.
+    """
+    folder = into / SUITE / name
+    if (folder / FILE).exists():
+        hint = "choose another folder with --name, or remove it"
+        raise FairtrialError("questions are there already", where=str(folder), hint=hint)
 
 
 def write_questions(into: Path, name: str, questions: ExactQuestions) -> Path:
