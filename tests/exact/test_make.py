@@ -135,7 +135,10 @@ def test_a_check_says_what_was_found_now_and_not_what_the_file_says(
     said, _ = fairtrial(project, "exact", "check", "shop")
     count = len(read_suite(project / SUITE / "shop" / FILE).questions)
     last = said.splitlines()[-1]
-    assert last == f"{count} questions; about 1 of them no second program said anything now"
+    assert last == f"{count} questions checked; no second program answered about 1 of them"
+    _, said = fairtrial(project, "exact", "check", "bakery", code=1)
+    assert "scenarios/exact/bakery: no questions are there" in said
+    assert "hint: name a folder of" in said
 
 
 def test_questions_of_ones_own_are_checked_by_the_command_that_is_told(
