@@ -68,7 +68,7 @@ class Ancestry:
         """Mixed into what has no name: `shop.extend(Coins)`."""
         read, written = list(code), Counter[str]()
         for parsed in read:
-            for it in _classes(parsed):
+            for it in parsed.classes:
                 self._outer[it.name].add(_outer(it))
                 written[it.name] += 1
         for parsed in read:
@@ -112,7 +112,7 @@ class Ancestry:
         self, use: NameUse, uses: Sequence[NameUse], parsed: Parsed, definition: Definition
     ) -> str:
         """Why `open()` or `self.open()` may be what a class inherits from another repository."""
-        if use.kind != "call" or definition.owners[-1:] not in {(it,) for it in self._outer}:
+        if use.kind != "call" or self._outer.keys().isdisjoint(definition.owners[-1:]):
             return ""
         around = classes_around(parsed, use)
         if use.receiver:
@@ -162,16 +162,12 @@ def classes_around(parsed: Parsed, use: NameUse) -> list[_Class]:
     return [_Class(name, before) for before, name in reversed([*pairwise(("", *names))])]
 
 
-def _classes(parsed: Parsed) -> Iterator[Definition]:
-    return (it for it in parsed.outline.definitions if parsed.kind(it) == "class")
-
-
 def _outer(definition: Definition) -> str:
     return definition.owners[-1] if definition.owners else ""
 
 
 def _class_at(parsed: Parsed, line: int) -> Definition | None:
-    around = [it for it in _classes(parsed) if it.line <= line <= it.end]
+    around = [it for it in parsed.classes if it.line <= line <= it.end]
     return max(around, key=lambda it: (it.start, -it.end), default=None)
 
 
@@ -216,7 +212,7 @@ def _without(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _derived(parsed: Parsed) -> Iterator[tuple[_Class, str]]:
-    for it in _classes(parsed) if parsed.language != "rust" else ():
+    for it in parsed.classes if parsed.language != "rust" else ():
         yield from ((_class(it), base) for base in heads(parsed, it))
 
 

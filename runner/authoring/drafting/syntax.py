@@ -97,6 +97,10 @@ class Parsed:
     def functions(self) -> tuple[Definition, ...]:
         return tuple(it for it in self.outline.definitions if self.kind(it) == "function")
 
+    @cached_property
+    def classes(self) -> tuple[Definition, ...]:
+        return tuple(it for it in self.outline.definitions if self.kind(it) == "class")
+
     def kind(self, definition: Definition) -> DefinitionKind:
         """What is defined there."""
         node = self.node_at(self.name_at(definition), definition.name)
