@@ -296,7 +296,7 @@ def test_a_field_is_used_where_the_grammar_says_field(tmp_path: Path) -> None:
         (
             "till.c",
             "typedef struct till { int coin_count; } till_t;\n",
-            "int two({type} *it) {{ return it->coin_count; }}\n"
+            "int two({type} *RESTRICT it) {{\n  if (one && it)\n    return it->coin_count;\n}}\n"
             "int one({type} *bag, {type} *it) {{ return (*it).coin_count; }}\n",
         ),
         (
@@ -743,12 +743,30 @@ def at(hook: str) -> int:
     return hook.count("\n", 0, hook.lower().rindex("on")) + 1
 
 
-def test_a_hook_is_not_told_where_a_class_without_a_name_overrides_it(tmp_path: Path) -> None:
-    till = "class Till {\n    void day() { ringUp(); }\n" + FAR + "    void ringUp() {}\n}\n"
-    files = {"Till.java": till, "Bell.java": "class Bell {\n    void ringUp() {}\n}\n"}
+@pytest.mark.parametrize(
+    ("path", "till", "bell", "nameless"),
+    [
+        (
+            "java",
+            "class Till {\n    void day() { ringUp(); }\n" + FAR + "    void ringUp() {}\n}\n",
+            "class Bell {\n    void ringUp() {}\n}\n",
+            "class Bell {\n    Till till = new Till() {\n        void ringUp() {}\n    };\n}\n",
+        ),
+        (
+            "js",
+            "class Till {\n  day () { this.ringUp() }\n" + FAR + "  ringUp () {}\n}\n",
+            "class Bell {\n  ringUp () {}\n}\nif (new Till().day()) { new Bell() }\n",
+            "const bell = class extends Till {\n  ringUp () {}\n}\n",
+        ),
+    ],
+    ids="java javascript".split(),
+)
+def test_a_hook_is_not_told_where_a_class_without_a_name_overrides_it(
+    tmp_path: Path, path: str, till: str, bell: str, nameless: str
+) -> None:
+    files = {f"Till.{path}": till, f"Bell.{path}": bell}
     assert asked(tmp_path / "a", files, "which_definition", "ringUp") is not None
-    nameless = "class Bell {\n    Till till = new Till() {\n        void ringUp() {}\n    };\n}\n"
-    files["Bell.java"] = nameless
+    files[f"Bell.{path}"] = nameless
     assert asked(tmp_path / "b", files, "which_definition", "ringUp") is None
 
 

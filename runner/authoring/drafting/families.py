@@ -82,11 +82,15 @@ def _may_lack(
 
 
 def has_nameless_heir(tree: Tree, known: Iterable[str], name: str) -> bool:
-    """Of one of the classes, in a file that holds the name: `new Till() { … }`"""
+    """Of one of the classes, in a file that holds the name."""
     names = "|".join(map(re.escape, sorted(known)))
-    nameless = re.compile(rf"(?:\bobject\s*:\s*|\bnew\s+)(?:{names})\b[^;{{}}]*\{{".encode())
+    nameless = rf"\bobject\s*:\s*(?:{names})\b|\bclass\s*(?:\([^()]*\)\s*)?extends\s+(?:{names})\b"
+    # Elsewhere `if (new Till().fits()) {` looks like Java's `new Till() { … }`.
+    of_java = re.compile(rf"{nameless}|\bnew\s+(?:{names})\b[^;{{}}]*\{{".encode())
+    of_others = re.compile(nameless.encode())
     return any(
-        name.encode() in parsed.source and nameless.search(parsed.source)
+        name.encode() in parsed.source
+        and (of_java if parsed.language == "java" else of_others).search(parsed.source)
         for _, parsed in _asked_about(tree)
     )
 

@@ -17,7 +17,7 @@ _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _WITH_FIELDS = frozenset("c cpp go rust".split())
 """Whose grammars tell a field's name from every other."""
 _FIELD, _TYPE = "field_identifier", "type_identifier"
-_NO_TYPES = frozenset(b"return else case goto sizeof const let mut in as typedef".split())
+_NO_TYPES = frozenset(b"return else do case goto sizeof const let mut in as typedef".split())
 _IFDEFS = frozenset(("preproc_ifdef", "preproc_elifdef"))
 
 
@@ -139,7 +139,7 @@ def _declared(variable: str, parsed: Parsed, first_line: int, end: int) -> Itera
     """The types that a variable has been written with since a line."""
     name = variable.encode()
     written = re.compile(
-        rb"\b([A-Za-z_][\w.:]*)(?:<[^<>;(){}]*>)?(?:\s*[*&]+\s*|\s+)(?:const\s+)?"
+        rb"\b([A-Za-z_][\w.:]*)(?:<[^<>;(){}]*>)?(?:\s*(?:\*+|&(?!&))\s*(?:\w+\s+)?|\s+)"
         rb"(?:\w+\s*,\s*\*?)*%b\b\s*[;,=)\[]|"  # struct addrinfo *first, *it;
         rb"(?<![\w.])%b\s*:\s*&?(?:'\w+\s+)?(?:mut\s+)?([\w:]*\b[A-Z]\w*)|"  # it: &mut Till
         rb"[(,]\s*%b\s+\*?([\w.]*\b[A-Z]\w*)" % (name, name, name)  # it *http.Request
