@@ -73,6 +73,28 @@ def test_a_signature_is_edited_where_it_is_defined_and_where_it_is_called(tmp_pa
     assert len(made.key.places) == 8
 
 
+def test_a_call_in_what_a_module_exports_is_a_caller(tmp_path: Path) -> None:
+    files = {
+        "till.js": "exports.day = exports.night = openDrawer({ bell: true })\n"
+        "exports.week = function (bell) {\n  return bell ? openDrawer(bell) : null\n}\n"
+        "module.exports = { month: openDrawer({ bell: false }), openDrawer }\n"
+        "function openDrawer (options) {\n  return options.bell\n}\n"
+    }
+    made = key(tmp_path / "a", files, "callers", "openDrawer")
+    assert lines(made) == ["till.js:1", "till.js:3", "till.js:5"]
+    handed = {**files, "day.js": "exports.day = bound(openDrawer)\n"}
+    assert asked(tmp_path / "b", handed, "callers", "openDrawer") is None
+
+
+def test_a_call_in_a_using_statement_of_c_sharp_is_a_caller(tmp_path: Path) -> None:
+    files = {
+        "Till.cs": "class Till {\n    public static object OpenDrawer() { return null; }\n"
+        "    void Day() {\n        using (var it = OpenDrawer()) {\n            OpenDrawer();\n"
+        "        }\n    }\n}\n"
+    }
+    assert lines(key(tmp_path, files, "callers", "OpenDrawer")) == ["Till.cs:4", "Till.cs:5"]
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -85,6 +107,35 @@ def test_a_signature_is_edited_where_it_is_defined_and_where_it_is_called(tmp_pa
 def test_a_name_in_doubt_is_not_asked_about(tmp_path: Path, path: str, text: str) -> None:
     for kind in ("callers", "signature_edits"):
         assert asked(tmp_path / kind, {**PYTHON, path: text}, kind, "count_money") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "asked_about"),
+    [
+        ("views/bill.html.erb", "<p><%= count_money till %></p>\n", False),
+        ("views/bill.haml", "%p= count_money till\n", False),
+        ("views/bill.vue", "<p>{{ count_money(till) }}</p>\n", False),
+        ("views/bill.html", "<p>{{ till | count_money }}</p>\n", False),
+        ("views/bill.html", "<script>\ncount_money()\n</script>\n", False),
+        ("views/bill.html", "<h1>count_money</h1>\n", True),
+        ("docs/bill.html", "<p>{{ count_money(till) }}</p>\n", True),
+        ("till.api", "public fun count_money ()I\n", True),
+        ("till.ipynb", '{"source": "count_money([1])"}\n', True),
+    ],
+)
+def test_a_name_in_a_template_is_not_asked_about(
+    tmp_path: Path, path: str, text: str, asked_about: bool
+) -> None:
+    files = {
+        **PYTHON,
+        path: text,
+        "shop/limits.py": "MOST_COINS = 9\na = MOST_COINS\nb = MOST_COINS\n",
+    }
+    ground = Ground(tree_of(tmp_path / "a", files))
+    assert (KINDS["callers"].ask(ground, "count_money") is not None) is asked_about
+    files[path] = text.replace("count_money", "MOST_COINS")
+    ground = Ground(tree_of(tmp_path / "b", files))
+    assert (KINDS["uses"].ask(ground, "MOST_COINS") is not None) is asked_about
 
 
 def test_a_function_that_calls_itself_is_not_asked_about(tmp_path: Path) -> None:
@@ -239,6 +290,85 @@ def test_a_field_is_used_where_the_grammar_says_field(tmp_path: Path) -> None:
     assert asked(tmp_path / "b", local, "uses", "coin_count") is None
 
 
+@pytest.mark.parametrize(
+    ("path", "own", "other"),
+    [
+        (
+            "till.c",
+            "typedef struct till { int coin_count; } till_t;\n",
+            "int two({type} *RESTRICT it) {{\n  if (one && it)\n    return it->coin_count;\n}}\n"
+            "int one({type} *bag, {type} *it) {{ return (*it).coin_count; }}\n",
+        ),
+        (
+            "till.go",
+            "package shop\n\ntype Till struct {\n\tcoinCount int\n}\n",
+            "func one(it *{type}) int {{ return it.coinCount }}\n"
+            "func two(it {type}) int {{ return it.coinCount }}\n",
+        ),
+        (
+            "till.rs",
+            "struct Till { coin_count: u8 }\n",
+            "fn one(it: &mut {type}) -> u8 {{ it.coin_count }}\n"
+            "fn two(it: {type}) -> u8 {{ it.coin_count }}\n",
+        ),
+    ],
+    ids="c go rust".split(),
+)
+def test_a_field_of_what_the_repository_does_not_define_leaves_the_name_unasked(
+    tmp_path: Path, path: str, own: str, other: str
+) -> None:
+    field = "coinCount" if path.endswith(".go") else "coin_count"
+    known = "till_t" if path.endswith(".c") else "Till"
+    plain = {path: own + other.format(type=known)}
+    assert len(key(tmp_path / "a", plain, "uses", field).key.places) == 2
+    # A system's struct may have a field of that name, as `addrinfo` has `ai_next`.
+    mixed = {path: own + other.format(type=known).replace(f"two({known}", "two(struct purse")}
+    mixed[path] = mixed[path].replace(f"two(it: {known}", "two(it: bank::Purse")
+    mixed[path] = mixed[path].replace(f"two(it {known}", "two(it *bank.Purse")
+    assert mixed != plain
+    assert asked(tmp_path / "b", mixed, "uses", field) is None
+
+
+C_TILL = {
+    "till.h": "#ifndef TILL_H\n#define TILL_H\n"
+    "#define MAX2_COINS 9\nint open_drawer(int flags);\n#endif\n",
+    "till.c": '#include "till.h"\nint open_drawer(int flags) { return flags; }\n',
+    "day.c": "{include}"
+    "int one(void) { return open_drawer(MAX2_COINS); }\n"
+    "int two(void) { return open_drawer(MAX2_COINS); }\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("include", "asked_about"),
+    [
+        ('#include "till.h"\n', True),
+        ('#include "all.h"\n', True),
+        ("#include <sys/till.h>\n", False),
+        ('#ifdef _WIN32\n#include "till.h"\n#else\n#include <till.h>\n#endif\n', False),
+    ],
+    ids="directly through elsewhere conditionally".split(),
+)
+def test_c_is_asked_about_where_the_repository_s_own_declaration_is_surely_included(
+    tmp_path: Path, include: str, asked_about: bool
+) -> None:
+    files = {path: text.replace("{include}", include) for path, text in C_TILL.items()}
+    files["all.h"] = '#pragma once\n#include "till.h"\n'
+    ground = Ground(tree_of(tmp_path, files))
+    for kind, name in (("callers", "open_drawer"), ("uses", "MAX2_COINS")):
+        assert (KINDS[kind].ask(ground, name) is not None) is asked_about
+
+
+def test_a_test_of_whether_a_macro_is_defined_is_optional(tmp_path: Path) -> None:
+    files = {
+        "till.c": "#ifndef MOST_COINS\n#define MOST_COINS 9\n#endif\n#if defined(MOST_COINS)\n"
+        "int one = MOST_COINS;\n#endif\n#if MOST_COINS > 3\nint two;\n#endif\n#undef MOST_COINS\n",
+    }
+    made = key(tmp_path, files, "uses", "MOST_COINS")
+    assert lines(made) == ["till.c:5", "till.c:7"]
+    assert [it.line for it in made.key.optional] == [1, 2, 4, 10]
+
+
 def test_overriders_are_the_methods_under_it(tmp_path: Path) -> None:
     methods = "    def ring_up(self):\n        return 1\n"
     files = {
@@ -250,6 +380,18 @@ def test_overriders_are_the_methods_under_it(tmp_path: Path) -> None:
     made = key(tmp_path, files, "overriders", "Till.ring_up")
     assert lines(made) == ["coins.py:5", "paper.py:5"]
     assert ("bell.py", 2) in {(it.path, it.line) for it in made.key.wrong}
+
+
+def test_a_family_is_not_told_where_what_is_mixed_in_beside_its_base_has_the_method(
+    tmp_path: Path,
+) -> None:
+    methods = "    def ring_up(self):\n        return 1\n\n\n"
+    heirs = "".join(f"class {it}(Till):\n{methods}" for it in ("Paper", "Coins"))
+    files = {"shop.py": f"class Till:\n{methods}{heirs}class Bell:\n{methods}"}
+    assert asked(tmp_path / "a", files, "overriders", "Till.ring_up") is not None
+    mixed = {"more.py": "from shop import Bell, Till\n\n\nclass Loud(Bell, Till): ...\n"}
+    whole = Ground(tree_of(tmp_path / "b", files | mixed))
+    assert "Till.ring_up" not in KINDS["overriders"].subjects(whole)
 
 
 def test_a_property_that_a_value_implements_is_not_asked_about(tmp_path: Path) -> None:
@@ -517,3 +659,168 @@ def test_a_language_that_nothing_is_proven_in_is_not_asked_about(tmp_path: Path)
     files = {"till.lua": "function ring_up()\nend\nring_up()\nring_up()\n"}
     assert "lua" not in LANGUAGES
     assert Ground(tree_of(tmp_path, files)).names == []
+
+
+# --- what a class gets from elsewhere -------------------------------------------------------------
+
+FAR = "\n" * 20
+RUBY_HOOK = (
+    "module Filtering\n  def filter\n    on_change\n  end\n" + FAR + "  def on_change\n  end\nend\n"
+)
+PHP_HOOK = (
+    "<?php\ntrait Filtering {\n    function filter() { $this->onChange(); }\n"
+    + FAR
+    + "    function onChange() {}\n}\n"
+)
+KOTLIN_HOOK = (
+    "interface Filtering {\n    fun filter() { onChange() }\n" + FAR + "    fun onChange() {}\n}\n"
+)
+PYTHON_HOOK = (
+    "class Filtering:\n    def filter(self):\n        self.on_change()\n"
+    + FAR
+    + "    def on_change(self): ...\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "hook", "other", "joint"),
+    [
+        (
+            "rb",
+            RUBY_HOOK,
+            "class Tabs::Metrics\n  def on_change\n  end\nend\n",
+            "class Tabs::Metrics\n  include Filtering\n  def on_change\n  end\nend\n",
+        ),
+        (
+            "rb",
+            RUBY_HOOK,
+            "module Metrics\n  def on_change\n  end\nend\n",
+            "module Metrics\n  def on_change\n  end\nend\nFiltering.prepend(Metrics)\n",
+        ),
+        (
+            "rb",
+            RUBY_HOOK,
+            "module Metrics\n  def on_change\n  end\nend\n",
+            "module Metrics\n  def self.included(base)\n    base.extend(Filtering)\n  end\n"
+            "  def on_change\n  end\nend\n",
+        ),
+        (
+            "php",
+            PHP_HOOK,
+            "<?php\nclass Metrics {\n    function onChange() {}\n}\n",
+            "<?php\nclass Metrics {\n    use Filtering;\n    function onChange() {}\n}\n",
+        ),
+        (
+            "kt",
+            KOTLIN_HOOK,
+            "class Metrics {\n    fun onChange() {}\n}\n",
+            "open class Metrics {\n    fun onChange() {}\n}\nclass All : Metrics(), Filtering\n",
+        ),
+        (
+            "py",
+            PYTHON_HOOK,
+            "class Metrics:\n    def on_change(self): ...\n",
+            "from filtering import Filtering\n\n\nclass Metrics:\n    def on_change(self): ...\n"
+            "\n\nclass All(Metrics, Filtering): ...\n",
+        ),
+    ],
+    ids="include prepend hook trait interface mixin".split(),
+)
+def test_a_hook_is_not_told_where_what_is_mixed_in_may_override_it(
+    tmp_path: Path, path: str, hook: str, other: str, joint: str
+) -> None:
+    name = "onChange" if "onChange" in hook else "on_change"
+    plain = {f"filtering.{path}": hook, f"metrics.{path}": other}
+    assert lines(key(tmp_path / "a", plain, "which_definition", name)) == [
+        f"filtering.{path}:{at(hook)}"
+    ]
+    mixed = {**plain, f"metrics.{path}": joint}
+    assert asked(tmp_path / "b", mixed, "which_definition", name) is None
+
+
+def at(hook: str) -> int:
+    """The line of what comes last in it."""
+    return hook.count("\n", 0, hook.lower().rindex("on")) + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "till", "bell", "nameless"),
+    [
+        (
+            "java",
+            "class Till {\n    void day() { ringUp(); }\n" + FAR + "    void ringUp() {}\n}\n",
+            "class Bell {\n    void ringUp() {}\n}\n",
+            "class Bell {\n    Till till = new Till() {\n        void ringUp() {}\n    };\n}\n",
+        ),
+        (
+            "js",
+            "class Till {\n  day () { this.ringUp() }\n" + FAR + "  ringUp () {}\n}\n",
+            "class Bell {\n  ringUp () {}\n}\nif (new Till().day()) { new Bell() }\n",
+            "const bell = class extends Till {\n  ringUp () {}\n}\n",
+        ),
+    ],
+    ids="java javascript".split(),
+)
+def test_a_hook_is_not_told_where_a_class_without_a_name_overrides_it(
+    tmp_path: Path, path: str, till: str, bell: str, nameless: str
+) -> None:
+    files = {f"Till.{path}": till, f"Bell.{path}": bell}
+    assert asked(tmp_path / "a", files, "which_definition", "ringUp") is not None
+    files[f"Bell.{path}"] = nameless
+    assert asked(tmp_path / "b", files, "which_definition", "ringUp") is None
+
+
+def test_a_call_that_a_class_may_inherit_from_elsewhere_leaves_the_name_unasked(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "job.rb": "module Job\n  def self.included(base)\n    base.extend(ClassMethods)\n  end\n"
+        "  module ClassMethods\n    def queue_as(name)\n    end\n  end\nend\n",
+        "mail.rb": "class Mail\n  include Job\n  queue_as :mail\nend\n",
+        "bill.rb": "class Bill\n  include Job\n  queue_as :bill\nend\n",
+    }
+    assert lines(key(tmp_path / "a", files, "callers", "queue_as")) == ["bill.rb:3", "mail.rb:3"]
+    # ActiveJob has a method of that name.
+    base = "class ApplicationJob < ActiveJob::Base\nend\n"
+    outside = {"some.rb": f"{base}class Some < ApplicationJob\n  queue_as :some\nend\n"}
+    assert asked(tmp_path / "b", files | outside, "callers", "queue_as") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        (
+            {
+                "till.py": "class Till:\n    def ring_up(self): ...\n",
+                "day.py": "from till import Till\n\n\nclass Day({base}):\n"
+                "    def all(self):\n        self.ring_up()\n        self.ring_up()\n",
+            },
+            "ring_up",
+        ),
+        (
+            {
+                "till.php": "<?php\nclass Till {\n    function openDrawer() {}\n}\n",
+                "day.php": "<?php\nclass Day extends {base} {\n    function all() {\n"
+                "        $this->openDrawer();\n        $this->openDrawer();\n    }\n}\n",
+            },
+            "openDrawer",
+        ),
+        (
+            {
+                "Till.kt": "open class Till {\n    fun openDrawer() {}\n}\n",
+                "Day.kt": "class Day : {base}() {\n    fun all() {\n        openDrawer()\n"
+                "        openDrawer()\n    }\n}\n",
+            },
+            "openDrawer",
+        ),
+    ],
+    ids="python php kotlin".split(),
+)
+def test_a_method_is_asked_about_where_the_class_that_calls_it_surely_has_it(
+    tmp_path: Path, files: Mapping[str, str], name: str
+) -> None:
+    def derived(base: str) -> dict[str, str]:
+        return {path: text.replace("{base}", base) for path, text in files.items()}
+
+    assert len(key(tmp_path / "a", derived("Till"), "callers", name).key.places) == 2
+    assert asked(tmp_path / "b", derived("Activity"), "callers", name) is None

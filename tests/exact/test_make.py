@@ -45,6 +45,34 @@ def test_a_folder_is_asked_about_without_its_name_or_path(tmp_path: Path, projec
     assert made.repository.label in read_repos_lock(project)
 
 
+def test_outside_of_a_project_nothing_is_written_and_a_hint_says_where_to_go(
+    tmp_path: Path, project: Path
+) -> None:
+    commit(tmp_path / "shop", MANY)
+    (tmp_path / "plain").mkdir()
+    words = ("exact", "make", "--repo", "../shop", "--unchecked")
+    _, said = fairtrial(tmp_path / "plain", *words, code=1)
+    assert f"{tmp_path / 'plain'}: is no project" in said
+    assert "fairtrial init" in said
+    assert list((tmp_path / "plain").iterdir()) == []
+    fairtrial(tmp_path / "plain", *words, "--questions", "6", "--into", str(project))
+    assert (project / "scenarios/exact/own/questions.yaml").is_file()
+
+
+def test_a_second_lot_does_not_take_the_place_of_the_first(tmp_path: Path, project: Path) -> None:
+    commit(tmp_path / "shop", MANY)
+    words = ("exact", "make", "--repo", "../shop", "--questions", "6", "--unchecked")
+    fairtrial(project, *words)
+    path = project / "scenarios/exact/own/questions.yaml"
+    first = path.read_text()
+    _, said = fairtrial(project, *words, "--seed", "2", code=1)
+    assert f"{path.parent}: questions are there already" in said
+    assert "hint: choose another folder with --name, or remove it" in said
+    assert path.read_text() == first
+    fairtrial(project, *words, "--seed", "2", "--name", "second")
+    assert (project / "scenarios/exact/second/questions.yaml").is_file()
+
+
 def test_two_processes_make_the_same_questions_of_one_tree(tmp_path: Path, project: Path) -> None:
     commit(tmp_path / "shop", MANY)
     made = set()
@@ -107,7 +135,10 @@ def test_a_check_says_what_was_found_now_and_not_what_the_file_says(
     said, _ = fairtrial(project, "exact", "check", "shop")
     count = len(read_suite(project / SUITE / "shop" / FILE).questions)
     last = said.splitlines()[-1]
-    assert last == f"{count} questions; about 1 of them no second program said anything now"
+    assert last == f"{count} questions checked; no second program answered about 1 of them"
+    _, said = fairtrial(project, "exact", "check", "bakery", code=1)
+    assert "scenarios/exact/bakery: no questions are there" in said
+    assert "hint: name a folder of" in said
 
 
 def test_questions_of_ones_own_are_checked_by_the_command_that_is_told(

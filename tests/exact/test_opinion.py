@@ -203,7 +203,9 @@ def test_a_place_is_confirmed_if_every_program_found_it(tmp_path: Path) -> None:
     assert (row.kind, row.language, row.questions, row.agree) == ("callers", "python", 1, 0)
     assert (row.confirmed, row.places) == (3, 4)
     assert (everything.kind, everything.confirmed) == ("all", 3)
-    assert differences(suite) == ["shop: callers-count-money: pyright 1 lacks shop/audit.py:8"]
+    assert differences(suite) == [
+        "shop.callers-count-money: pyright 1 does not find shop/audit.py:8"
+    ]
 
 
 def test_a_program_that_confirmed_a_key_and_falls_silent_is_told(tmp_path: Path) -> None:
@@ -212,5 +214,5 @@ def test_a_program_that_confirmed_a_key_and_falls_silent_is_told(tmp_path: Path)
     opinions = (Opinion(program="ty 1", said=opinion(tmp_path, None)),)
     suite = CheckedSuite(name="shop", questions=(sure,), opinions=opinions)
     assert differences(suite) == [
-        "shop: callers-count-money: ty 1 confirmed it once, and gives no answer now"
+        "shop.callers-count-money: ty 1 confirmed this key before and gave no answer this time"
     ]

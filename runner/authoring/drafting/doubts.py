@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.grounding.outlines import Definition
 
-_SELVES = frozenset("self this super Self cls static parent $this @ super()".split())
+SELVES = frozenset("self this super Self cls static parent $this @ super()".split())
 _IMPORTING = frozenset("python javascript typescript tsx".split())
 """Where a bare name of another file has to be imported by name."""
 _IMPORT_LINES = 40
@@ -24,7 +24,7 @@ def doubt_of(
         return "is no call"
     if use.kind != "call":
         return ""
-    if not use.receiver or use.receiver in _SELVES:
+    if not use.receiver or use.receiver in SELVES:
         return _doubt_of_bare(use, uses, parsed, home, definition)
     last = re.split(r"\.|::|->|\\", use.receiver)[-1]
     if last in definition.owners or _is_of_type(last, use, parsed, definition.owners):

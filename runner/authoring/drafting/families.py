@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from runner.authoring.drafting.ancestry import all_above, heads, last_part
 from runner.authoring.drafting.syntax import Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH, Tree
 from runner.grounding.outlines import Definition
@@ -16,13 +17,6 @@ FEWEST, MOST = 3, 12
 _INHERITING = frozenset(
     "python ruby java kotlin c_sharp typescript tsx javascript php scala".split()
 )
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_HEAD_BYTES = 2_000
-_DEEPEST = 4
-_IN_PARENS = re.compile(r"\([^()]*\)")
-_IN_ANGLES = re.compile(r"<[^<>]*>")
-_NEXT = re.compile(r"\n\s*(?:\w+\s+)*(?:class|interface|object|fun|val|var|typealias|enum)\b")
-"""A Kotlin class may have no body."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +57,7 @@ def families(tree: Tree) -> list[Family]:
             # Of a base's base that has the method too, this one's family is a part.
             if not whole or all_above(base, above) & owners.keys():
                 continue
-            if not _may_lack(tree, {base, *all_above(base, below)}, owners, name):
+            if not _may_lack(tree, base, {base, *all_above(base, below)}, owners, name):
                 found.append(_family(name, base, under, owners))
     return spread(found)
 
@@ -73,20 +67,30 @@ def spread(found: Iterable[Family]) -> list[Family]:
     return sorted(found, key=lambda it: (-_files(it), it.base, it.name))
 
 
-def _may_lack(tree: Tree, known: set[str], owners: Mapping[str, ClassMember], name: str) -> bool:
-    """Is there one that inherits without a name, or under a name that several classes have?
+def _may_lack(
+    tree: Tree, base: str, known: set[str], owners: Mapping[str, ClassMember], name: str
+) -> bool:
+    """Is there one that inherits without a name, under a name that several classes have, or by
+    what is mixed in beside the base?
 
     The list would lack it.
     """
-    for owner, member in owners.items():
-        parsed = tree.code[member.path]
-        same = [] if owner in known else parsed.outline.named(owner)
-        if any(known & set(heads(parsed, it)) for it in same):
-            return True
+    others = owners.keys() - known
+    if any(tree.ancestry.may_override(it, base) for it in others):
+        return True
+    return has_nameless_heir(tree, known, name)
+
+
+def has_nameless_heir(tree: Tree, known: Iterable[str], name: str) -> bool:
+    """Of one of the classes, in a file that holds the name."""
     names = "|".join(map(re.escape, sorted(known)))
-    nameless = re.compile(rf"(?:\bobject\s*:\s*|\bnew\s+)(?:{names})\b[^;{{}}]*\{{".encode())
+    nameless = rf"\bobject\s*:\s*(?:{names})\b|\bclass\s*(?:\([^()]*\)\s*)?extends\s+(?:{names})\b"
+    # Elsewhere `if (new Till().fits()) {` looks like Java's `new Till() { … }`.
+    of_java = re.compile(rf"{nameless}|\bnew\s+(?:{names})\b[^;{{}}]*\{{".encode())
+    of_others = re.compile(nameless.encode())
     return any(
-        name.encode() in parsed.source and nameless.search(parsed.source)
+        name.encode() in parsed.source
+        and (of_java if parsed.language == "java" else of_others).search(parsed.source)
         for _, parsed in _asked_about(tree)
     )
 
@@ -136,49 +140,10 @@ def bases_of(tree: Tree) -> dict[str, set[str]]:
                 if parsed.kind(it) == "class":
                     classes[it.name].append((parsed, it))
     once = {name: some[0] for name, some in classes.items() if len(some) == 1}
-    return {name: set(heads(*place)) & once.keys() - {name} for name, place in once.items()}
-
-
-def heads(parsed: Parsed, definition: Definition) -> Iterator[str]:
-    """The names of what a class extends or implements, those in type arguments left out."""
-    head = _head(parsed, definition)
-    if parsed.language == "python":
-        head = head[1:].partition(")")[0] if head.startswith("(") else ""
-    elif parsed.language == "ruby":
-        head = head.partition("\n")[0].partition("<")[2]
-    else:
-        begins = re.search(r":|\b(?:extends|implements)\b", head)
-        head = head[begins.end() :] if begins else ""
-    yield from _WORD.findall(head)
-
-
-def _head(parsed: Parsed, definition: Definition) -> str:
-    """From behind a class's name to its body, or to what is declared next."""
-    at = definition.at + len(definition.name.encode())
-    head = parsed.source[at : at + _HEAD_BYTES].decode("utf-8", "replace")
-    if parsed.language in ("python", "ruby"):
-        return head
-    # What a constructor takes is no base: class Shop(val till: Till) : Base(till)
-    head = _without(_IN_PARENS, _without(_IN_ANGLES, head.partition("{")[0]))
-    return _NEXT.split(head)[0]
-
-
-def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Without what nests, from the inside out."""
-    for _ in range(_DEEPEST):
-        text = pattern.sub("", text)
-    return text
-
-
-def all_above(name: str, above: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(above.get(name, ()))
-    while waiting:
-        base = waiting.pop()
-        if base not in found:
-            found.add(base)
-            waiting += above.get(base, ())
-    return found
+    return {
+        name: set(map(last_part, heads(*place))) & once.keys() - {name}
+        for name, place in once.items()
+    }
 
 
 def _asked_about(tree: Tree) -> Iterator[tuple[str, Parsed]]:

@@ -28,7 +28,8 @@ FUNCTIONS = frozenset(
 _PROTOTYPES = frozenset("declaration function_signature function_signature_item".split())
 _CLASSES = re.compile(r"class|interface|trait|struct|object_declaration|protocol|module|impl_item")
 _PARTS = re.compile(r"declarator|parameter|body")
-_IMPORTS = re.compile(r"import|^use_|using_|export_(?:clause|specifier)")
+_IMPORTS = re.compile(r"import|^use_|using_d|export_(?:clause|specifier)")
+"""C#'s `using_statement` is a block of code, and no `using_directive`."""
 _MEMBERS = re.compile(
     r"attribute|member_(?:expression|access)|field_expression|selector_expression|navigation|"
     r"scoped_identifier|qualified_identifier|scope_resolution"
@@ -46,6 +47,9 @@ _CALLS = frozenset(
 _CALLEES = ("function", "method", "name")
 _RECEIVERS = ("receiver", "object", "scope")
 _EXPORTS = re.compile(rb"\s*(?:module\.)?exports\b")
+_EXPORTED = frozenset("assignment_expression member_expression object pair".split())
+"""Between `exports.open =` and a name that it exports: a call there, or a name in a function there,
+is a use like any other."""
 _BINDS = re.compile(r"parameter|assignment|pair|alias|undef|exception_variable|^for$|pattern|hash")
 """Where a bare Ruby name is no call."""
 _STRINGS = frozenset(
@@ -54,6 +58,7 @@ _STRINGS = frozenset(
     raw_string_literal interpolated_string_expression string_value
     """.split()
 )
+_QUALIFIED = re.compile(rb"(?:\w*::)+(?=\w)")
 _CLIMB = 6
 _TEST_NAME = re.compile(r"(?:test|Test|Benchmark|Example|Fuzz)(?:_|[A-Z]|$)")
 _TEST_MARK = re.compile(
@@ -92,9 +97,13 @@ class Parsed:
     def functions(self) -> tuple[Definition, ...]:
         return tuple(it for it in self.outline.definitions if self.kind(it) == "function")
 
+    @cached_property
+    def classes(self) -> tuple[Definition, ...]:
+        return tuple(it for it in self.outline.definitions if self.kind(it) == "class")
+
     def kind(self, definition: Definition) -> DefinitionKind:
         """What is defined there."""
-        node = self.node_at(definition.at, definition.name)
+        node = self.node_at(self.name_at(definition), definition.name)
         above = node.parent if node else None
         for _ in range(_CLIMB):
             if above is None:
@@ -111,6 +120,11 @@ class Parsed:
                 break
             above = above.parent
         return "other"
+
+    def name_at(self, definition: Definition) -> int:
+        """Byte of `Till` in Ruby's `class Shop::Till`, whose definition is at `Shop`."""
+        hit = _QUALIFIED.match(self.source, definition.at) if self.language == "ruby" else None
+        return hit.end() if hit else definition.at
 
     def _is_required(self, node: tree_sitter.Node) -> bool:
         """`const { open } = require('./shop')`"""
@@ -219,12 +233,19 @@ class Parsed:
         above = node.parent
         for _ in range(_CLIMB):
             if above is None:
-                return False
+                break
             if _IMPORTS.search(above.type):
                 return True
+            above = above.parent
+        return self._is_handed_on(node)
+
+    def _is_handed_on(self, node: tree_sitter.Node) -> bool:
+        """`exports.open = open`, `module.exports = { open }`"""
+        above = node.parent
+        while above is not None and above.type in _EXPORTED:
             left = above.child_by_field_name("left")
-            if above.type == "assignment_expression" and left is not None:
-                return bool(_EXPORTS.match(self.source[left.start_byte : left.end_byte]))
+            if left is not None and _EXPORTS.match(left.text or b""):
+                return True
             above = above.parent
         return False
 

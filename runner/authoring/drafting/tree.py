@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from runner.authoring.drafting.ancestry import Ancestry
 from runner.authoring.drafting.doubts import doubt_of
+from runner.authoring.drafting.inclusions import Inclusions
 from runner.authoring.drafting.syntax import NameUse, Parsed, parse
 from runner.grounding.commit_files import GitFiles
 from runner.grounding.outlines import LARGEST_BYTES, Definition
@@ -34,6 +36,13 @@ PROSE = re.compile(
     r"(?:^|/)(?:CHANGE|HISTORY|NEWS|README|LICEN|AUTHORS|CONTRIBUT)",
     re.I,
 )
+_MARKED_UP = re.compile(r"\.(?:x?html?|xml|ya?ml|txt)$", re.I)
+_RUN = re.compile(
+    rb"<%.*?%>|\{\{.*?\}\}|\{%.*?%\}|<\?(?!xml).*?\?>|<script\b.*?</script>|\bon\w+\s*=\s*\"[^\"]*\"",
+    re.S | re.I,
+)
+"""What a template or a page runs: the rest of it is prose."""
+_DOCUMENTS = re.compile(r"(?:^|/)docs?/")
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|node_modules|esm|cjs|umd|bundles?|out)/|\.min\.[cm]?js$")
 _SCRIPT = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 _TYPED = re.compile(r"(?<!\.d)\.[cm]?tsx?$")
@@ -110,8 +119,8 @@ class Tree:
                 parsed = parse(path, source, files.blob_sha(path))
             if parsed is not None:
                 self.code[path] = parsed
-            elif not PROSE.search(path) and b"\0" not in source[:8000]:
-                self.texts[path] = source
+            elif b"\0" not in source[:8000] and (text := _unread(path, source)):
+                self.texts[path] = text
 
     def of_sources(self) -> Tree:
         """The same without what was built from its sources; all of it, if little else is there."""
@@ -140,6 +149,14 @@ class Tree:
             for definition in parsed.outline.definitions:
                 found[definition.name].append((path, definition))
         return dict(found)
+
+    @cached_property
+    def ancestry(self) -> Ancestry:
+        return Ancestry(self.code.values())
+
+    @cached_property
+    def _inclusions(self) -> Inclusions:
+        return Inclusions(self.code.values())
 
     @cached_property
     def holders(self) -> dict[str, list[str]]:
@@ -188,6 +205,27 @@ class Tree:
             written=tuple(self.written.get(name, ())),
         )
 
+    def doubt_of(
+        self,
+        use: NameUse,
+        uses: Sequence[NameUse],
+        parsed: Parsed,
+        home: Parsed,
+        definition: Definition,
+    ) -> str:
+        """Why a place may be about something else of that name; empty if it is sure."""
+        doubt = doubt_of(use, uses, parsed, home, definition)
+        doubt = doubt or self.ancestry.doubt_of(use, uses, parsed, definition)
+        if doubt or use.kind != "call" or parsed is home or use.receiver:
+            return doubt
+        if parsed.language in ("c", "cpp") and not self._is_declared(parsed, definition.name):
+            return "stands where no declaration of it is surely included"
+        return ""
+
+    def _is_declared(self, parsed: Parsed, name: str) -> bool:
+        declaring = {path for path, _ in self.definitions[name]}
+        return self._inclusions.sees(parsed.path, declaring)
+
     def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
         """In every file; or the first doubt outside of the tests."""
         spots: list[Spot] = []
@@ -210,12 +248,21 @@ class Tree:
             return f"{where} is in another language"
         spots = []
         for use in uses:
-            doubt = doubt_of(use, uses, parsed, home, definition)
+            doubt = self.doubt_of(use, uses, parsed, home, definition)
             if doubt:
                 return f"{where}:{use.line} {doubt}"
             if use.kind == "call":
                 spots.append(_spot(parsed, use))
         return spots
+
+
+def _unread(path: str, source: bytes) -> bytes:
+    """What may be code of a file that has no grammar here."""
+    if not PROSE.search(path):
+        return source
+    if not _MARKED_UP.search(path) or _DOCUMENTS.search(path):
+        return b""
+    return b"\n".join(_RUN.findall(source))
 
 
 def _is_twin(path: str, stems: set[str]) -> bool:

@@ -92,14 +92,14 @@ def _answers(
         environment={"HOME": HOME},
         volume=volume.name,
     )
-    log(f"asking {program.shown} about {len(asks)} names")
+    log(f"asking {program.shown} where {len(asks)} names are used or defined")
     with engine_faults(f"cannot ask {program.name}"), open_builder(engine, spec) as builder:
         builder.put(tar_of({_JOB: json.dumps(_job(program, tree, asks)).encode()}))
         exit_code = builder.run(deadline_sec=LIMIT_SEC)
         told = builder.output(stderr=False)
         said = builder.output(last_lines=_SHOWN_LINES)
     if exit_code != 0:
-        raise SandboxError(f"{program.shown} could not be asked: {said}", where=repository.commit)
+        raise SandboxError(f"{program.shown} stopped: {said}", where=repository.commit)
     result = json.loads(told)
     log(f"{program.shown} answered after {result['wall_sec']:.0f} s")
     answers: Mapping[str, Any] = result["answers"]

@@ -50,6 +50,8 @@ NO_CODE = (
     " listing) does not count."
 )
 """README.md may call it in an example, and nothing could prove that this is the same function."""
+_NO_CODE = re.compile(r"\.(?:ipynb|api|def|exports|sym|log)$|(?:^|/)\.\w+ignore$|(?:^|/)docs?/")
+"""Of files that have no grammar here, those that the prompt leaves out; the others may be code."""
 _OF_CODE = frozenset[ExactKind](("callers", "test_callers", "signature_edits", "uses"))
 TAIL = " Cite path:line for each, and nothing else. If there is none, say that there is none."
 
@@ -116,6 +118,10 @@ class Ground:
         """As a word, in code or not."""
         return any(TEST_PATH.search(path) for path in self.tree.holders.get(name, ()))
 
+    def may_be_run_elsewhere(self, name: str) -> bool:
+        """By a template, or by code in a language that is not read: nobody would know where."""
+        return any(not _NO_CODE.search(path) for path in self.tree.written.get(name, ()))
+
     def is_written(self, name: str) -> bool:
         """Anywhere in what was read, as a word or in one."""
         sources = itertools.chain(
@@ -149,6 +155,8 @@ class Ground:
         if isinstance(symbol, str) or TEST_PATH.search(symbol.path):
             return None
         if self._may_be_tests(symbol.path, symbol.definition.line):
+            return None
+        if self.may_be_run_elsewhere(name):
             return None
         if self.tree.code[symbol.path].language in ("c", "cpp") and self._may_be_pasted(name):
             return None

@@ -15,6 +15,7 @@ from runner.authoring.exact.question_files import (
     source_of,
 )
 from runner.catalog.checkout import Checkout
+from runner.catalog.project import require_catalog_place
 from runner.repositories.folders import OwnRepository, own_source
 from runner.repositories.local_labels import history_of, label_of
 from runner.support.errors import FairtrialError
@@ -39,10 +40,12 @@ class MakeRequest:
 def made_files(checkout: Checkout, request: MakeRequest, into: Path) -> Iterator[Path]:
     """Each questions.yaml, as it is written.
 
-    Raises FairtrialError if nothing can be asked, or if it is not said about what.
+    Raises FairtrialError if nothing can be asked, if it is not said about what, or if `into` is no
+    place for them.
     """
     if bool(request.source) == bool(request.repo):
         raise FairtrialError("either --source or --repo says what is asked about", where="make")
+    require_catalog_place(into)
     if request.name:
         require_folder_name(request.name)
     if request.source:

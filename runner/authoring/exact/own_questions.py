@@ -68,7 +68,7 @@ def make_questions(
         write_project_lock(project)
         log(f"made {len(found.questions)} questions whose whole answer is proven: {path}")
         check = f"fairtrial --root {shlex.quote(str(project))} exact check {name}"
-        log(f"  no second program was asked: `{check}` asks those that there are")
+        log(f"  no second program has confirmed them yet: `{check}` asks one")
     return [f"{name}.{it.name}" for it in found.questions]
 
 

@@ -21,7 +21,7 @@ def proven(folder: str, asked: ExactQuestions, files: Files, log: Log) -> list[E
             loaded = loaded_question(folder, asked, question)
             lost = ask_pairs(Exact(), loaded, files, cache_dir=Path(cache)).lost
             if lost:
-                log(f"left out: {question.name}: {lost[0][0]}: it is worth as much as the key")
+                log(f"left out: {question.name}: {lost[0][0]} scores as much as the key")
             else:
                 kept.append(question)
     return kept

@@ -19,6 +19,7 @@ from runner.authoring.exact.checking import Opinion, agreed, opinions_on
 from runner.authoring.exact.making import questions_about, questions_of
 from runner.authoring.exact.past_fix import past_fixes
 from runner.authoring.exact.proven import proven
+from runner.authoring.exact.second_opinion import Location
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
@@ -38,6 +39,7 @@ _HELD_BACK = 3
 """One of so many is in no example of the documentation."""
 _LARGEST_BYTES = 8 * 2**20
 _COLUMNS = 100
+_SHOWN_PLACES = 4
 _LONGEST_ID = 64
 _LONGEST_FOLDER = 23
 """With a question's name behind it, it is a scenario's id of at most 64 characters."""
@@ -60,8 +62,11 @@ class SuiteRequest:
 def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
     """Write scenarios/exact/<name>/questions.yaml below `into`; where it is.
 
-    Raises FairtrialError if nothing can be asked, SandboxError if a program cannot be.
+    Raises FairtrialError if nothing can be asked or some are there already, SandboxError if a
+    program cannot be.
     """
+    name = request.name or folder_name(request.source.label)
+    require_new(into, name)
     repository = _opened(checkout, request.source, pinned=False)
     count, log = request.questions, checkout.log
     with GitFiles(repository.path, repository.commit) as files:
@@ -71,7 +76,6 @@ def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
         kept: Sequence[ExactQuestion] = made.questions
         if not request.unchecked:
             kept = agreed(kept, opinions_on(checkout, repository, tree, kept))
-        name = request.name or folder_name(request.source.label)
         sure = made.model_copy(update={"questions": tuple(kept)})
         kept = proven(name, sure, files, log)
     log(f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out")
@@ -96,7 +100,19 @@ def make_of_history(
         # The question's name stands in the folder's too, and both in the scenario's id.
         room = _LONGEST_ID - 2 * len(fix.question.name) - len("-.")
         name = f"{(request.name or folder_name(own.source.label))[:room]}-{fix.question.name}"
+        require_new(into, name)
         yield fix.parent, write_questions(into, name, made)
+
+
+def require_new(into: Path, name: str) -> None:
+    """Answers to the questions that are there would be scored by keys of others.
+
+    Raises FairtrialError.
+    """
+    folder = into / SUITE / name
+    if (folder / FILE).exists():
+        hint = "choose another folder with --name, or remove it"
+        raise FairtrialError("questions are there already", where=str(folder), hint=hint)
 
 
 def write_questions(into: Path, name: str, questions: ExactQuestions) -> Path:
@@ -222,10 +238,10 @@ class AgreementRow:
     """By every program that answered."""
 
     def as_text(self) -> str:
-        share = f"{100 * self.confirmed / self.places:.1f} %" if self.places else "no place"
+        found = f"{self.confirmed} of {self.places} places found" if self.places else "no places"
         return (
-            f"{self.kind:<17} {self.language:<11} {self.agree:>4} of {self.questions:>4} agree"
-            f"  {self.confirmed:>5} of {self.places:>5} places  {share:>8}"
+            f"{self.kind:<17} {self.language:<11} "
+            f"keys confirmed: {self.agree:>4} of {self.questions:<4}  {found}"
         )
 
 
@@ -269,19 +285,28 @@ def differences(suite: CheckedSuite) -> list[str]:
         # A program that confirmed a key and falls silent would otherwise leave no trace.
         fell_silent = not said.answered and (said.question, opinion.program) in confirmed
         if said.differs or fell_silent:
-            lines.append(f"{suite.name}: {said.question}: {opinion.program} {_shown(opinion)}")
+            lines.append(f"{suite.name}.{said.question}: {opinion.program} {_shown(opinion)}")
     return lines
 
 
 def _shown(opinion: Opinion) -> str:
     said = opinion.said
     if not said.answered:
-        return "confirmed it once, and gives no answer now"
+        return "confirmed this key before and gave no answer this time"
     parts = []
-    for what, places in (("lacks", said.missing), ("also has", said.extra)):
+    for what, places in (
+        ("does not find", said.missing),
+        ("finds what the key does not have:", said.extra),
+    ):
         if places:
-            parts.append(f"{what} {', '.join(f'{path}:{line}' for path, line in places[:4])}")
+            parts.append(f"{what} {_some(places)}")
     return "; ".join(parts)
+
+
+def _some(places: Sequence[Location]) -> str:
+    shown = ", ".join(f"{path}:{line}" for path, line in places[:_SHOWN_PLACES])
+    more = len(places) - _SHOWN_PLACES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def folder_name(label: str) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from runner.authoring.drafting.families import all_above, bases_of, heads
+from runner.authoring.drafting.ancestry import BARE_MAY_BE_METHODS
+from runner.authoring.drafting.families import has_nameless_heir
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
 from runner.authoring.exact.import_paths import means, module_at
@@ -18,8 +19,6 @@ from runner.records.exact import ExactQuestion
 _FEWEST, _MOST = 2, 8
 """Definitions."""
 _SELVES = frozenset("self this cls $this @".split())
-_OF_CLASSES = frozenset("java kotlin c_sharp cpp ruby".split())
-"""Where a bare call may be one of the class around it."""
 _IMPORTING = frozenset("python javascript typescript tsx".split())
 
 
@@ -116,7 +115,7 @@ def _reached(ground: Ground, call: _ReachingCall, known: Sequence[_Namesake]) ->
     language = call.parsed.language
     alike = [it for it in known if ground.tree.code[it.path].language == language]
     receiver = call.use.receiver
-    if receiver in _SELVES or (not receiver and language in _OF_CLASSES):
+    if receiver in _SELVES or (not receiver and language in BARE_MAY_BE_METHODS):
         found = _of_own_class(ground, call, alike)
     elif not receiver:
         found = _of_file(call, alike) or _imported(call, alike) or _of_package(call, alike)
@@ -128,28 +127,18 @@ def _reached(ground: Ground, call: _ReachingCall, known: Sequence[_Namesake]) ->
 def _of_own_class(
     ground: Ground, call: _ReachingCall, known: Sequence[_Namesake]
 ) -> list[_Namesake]:
-    """Its class has it, and nothing that derives from that class has another."""
+    """Its class has it, and nothing that may come before that class has another."""
     around = call.use.inside
     owner = around.owners[-1] if around and around.owners else ""
     own = [it for it in known if owner and it.owner == owner]
     if len(own) != 1 or own[0].path != call.parsed.path or _count(ground, owner) != 1:
         return []
-    if any(_may_derive(ground, it, owner) for it in known if it is not own[0]):
+    tree, others = ground.tree, [it.owner for it in known if it is not own[0]]
+    if any(tree.ancestry.may_override(it, owner) for it in others):
+        return []
+    if has_nameless_heir(tree, {owner, *tree.ancestry.below(owner)}, own[0].definition.name):
         return []
     return own
-
-
-def _may_derive(ground: Ground, other: _Namesake, owner: str) -> bool:
-    """Would `self` be one of the other's class too?"""
-    above = ground.kept("bases", lambda it: bases_of(it.tree))
-    parsed = ground.tree.code[other.path]
-    for around in parsed.outline.named(other.owner):
-        for base in heads(parsed, around):
-            # Of a name that several classes bear, who its bases are is not known.
-            many = base not in above and base in ground.tree.definitions
-            if many or owner in {base, *all_above(base, above)}:
-                return True
-    return False
 
 
 def _count(ground: Ground, owner: str) -> int:

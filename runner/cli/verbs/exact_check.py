@@ -40,13 +40,17 @@ def _checked(checkout: Checkout, names: Sequence[str]) -> list[CheckedSuite]:
 
     top: Path = (checkout.project or checkout.root) / SUITE
     folders = [top / name for name in names] or sorted(it.parent for it in top.glob(f"*/{FILE}"))
+    folders = folders or [top]
     for folder in folders:
         if not (folder / FILE).is_file():
-            raise FairtrialError("no questions there", where=str(folder), hint=f"has {FILE} in it")
+            hint = f"name a folder of {top} that has a {FILE}; `fairtrial exact make` writes one"
+            raise FairtrialError("no questions are there", where=str(folder), hint=hint)
     return [check_suite(checkout, folder) for folder in folders]
 
 
 def _unconfirmed(checked: Sequence[CheckedSuite]) -> str:
     count = sum(len(suite.questions) for suite in checked)
     alone = sum(len(suite.unanswered) for suite in checked)
-    return f"{count} questions; about {alone} of them no second program said anything now"
+    if alone == 0:
+        return f"{count} questions checked; a second program answered about each of them"
+    return f"{count} questions checked; no second program answered about {alone} of them"

@@ -21,14 +21,14 @@ class Verb(options.Request):
     name: str = options.said("--name NAME", "of the folder (default: from the source)")
     licence: str = options.said("--licence NAME", "of the repository, for its readers")
     unchecked: bool = options.said("--unchecked", "ask no second program: no engine needed")
-    into: Path | None = options.said("--into DIR", "a project (default: this checkout)")
+    into: Path | None = options.said("--into DIR", "a project (default: this folder)")
 
 
 def run(request: Verb) -> int:
     from runner.authoring.exact.make_command import MakeRequest, made_files
 
     checkout = opening.open_checkout(request.root)
-    into = (request.into or checkout.project or checkout.root).resolve()
+    into = (request.into or opening.places(request.root).top).resolve()
     for path in made_files(checkout, options.taken(MakeRequest, request), into):
         output.show(f"wrote {path}")
     return output.OK
