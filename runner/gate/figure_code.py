@@ -44,7 +44,7 @@ NO_PART_IN_FIGURES = frozenset(
 def code_in_use() -> dict[str, str]:
     """Name of each definition and language's file that makes a figure -> its digest."""
     marked = code_cache.kept("figure_code", package_folder(runner), _marked_definitions)
-    return marked | dict(_languages())
+    return {**marked, **dict(_languages())}
 
 
 def _marked_definitions() -> dict[str, str]:

@@ -10,16 +10,28 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import cache_from_source
 from pathlib import Path
 
 
-def kept(name: str, top: Path, make: Callable[[], dict[str, str]]) -> dict[str, str]:
+def kept(name: str, top: Path, make: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
     """What `make` says of the Python files below `top`, made once for as long as none changes."""
     path = Path(cache_from_source(str(top / f"{name}.py"))).with_suffix(".json")
     code = _bytes_digest(top)
+    if (path, code) not in _MADE:
+        _MADE[path, code] = _read_or_make(path, code, make)
+    return _MADE[path, code]
+
+
+_MADE: dict[tuple[Path, str], Mapping[str, str]] = {}
+"""By this process: where Python keeps nothing, one verb still asks several times."""
+
+
+def _read_or_make(
+    path: Path, code: str, make: Callable[[], Mapping[str, str]]
+) -> Mapping[str, str]:
     with suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(path.read_bytes())
         if known["code"] == code:
