@@ -19,7 +19,7 @@ from pathlib import Path
 def kept(name: str, top: Path, make: Callable[[], Mapping[str, str]]) -> Mapping[str, str]:
     """What `make` says of the Python files below `top`, made once for as long as none changes."""
     path = Path(cache_from_source(str(top / f"{name}.py"))).with_suffix(".json")
-    code = _bytes_digest(top)
+    code = _digest_of_files(top)
     if (path, code) not in _MADE:
         _MADE[path, code] = _read_or_make(path, code, make)
     return _MADE[path, code]
@@ -43,7 +43,7 @@ def _read_or_make(
     return said
 
 
-def _bytes_digest(top: Path) -> str:
+def _digest_of_files(top: Path) -> str:
     digest = hashlib.sha256(sys.version.encode())
     for path in _sources(str(top)):
         # Not pathlib's: it takes twice as long as the reading.
