@@ -49,6 +49,7 @@ NOT_RUN = {
     "compare.md: fairtrial compare npm:@modelcontextprotocol/server-filesystem": NETWORK,
     "compare.md: fairtrial compare ../base/my-server": OWN,
     "exact.md: fairtrial run --exact": "tests/benchmarks/test_exact.py runs two questions so",
+    "gate.md: fairtrial verify-anchors": "tests/test_wheel.py compares what it says with the page",
     "import.md: fairtrial import claude-code --scenario flask-error-handling": OWN,
     "import.md: fairtrial import scenario flask.yaml": OWN,
     "judging.md: fairtrial judge RUN --judge model:claude-sonnet-4-6 --dry-run": OWN,
@@ -168,7 +169,7 @@ def test_a_block_prints_what_its_page_shows(block: Block, tmp_path: Path) -> Non
     for command, shown in block.commands:
         printed = _run(command, where, tmp_path)
         loose = block.name in ENGINE
-        assert _fits(shown, printed, loose=loose), f"$ {command}\n{printed}"
+        assert fits(shown, printed, loose=loose), f"$ {command}\n{printed}"
 
 
 def _run(command: str, where: Path, tmp_path: Path) -> str:
@@ -196,7 +197,7 @@ def _run(command: str, where: Path, tmp_path: Path) -> str:
 ROLES = ("AUTHOR", "COMMITTER")
 
 
-def _fits(shown: tuple[str, ...], printed: str, *, loose: bool = False) -> bool:
+def fits(shown: tuple[str, ...], printed: str, *, loose: bool = False) -> bool:
     """`shown` without a line is a command whose answer is of no interest on that page.
 
     `loose`: any figure is as good as another.
@@ -234,13 +235,13 @@ def test_a_command_that_is_only_shown_is_one_that_the_parser_takes(block: Block)
 
 
 def test_an_ellipsis_stands_for_anything_and_nothing_else_does() -> None:
-    assert _fits(("a … c", "…", "z"), "a b c\nx\ny\nz\n")
-    assert _fits(("a … c", "…", "z"), "a b c\nz\n")
-    assert not _fits(("a … c", "…", "z"), "a b d\nx\nz\n")
-    assert not _fits(("a",), "a\nb\n")
-    assert _fits(("b  1.5  ~12",), "b 10.5 ~1,200\n", loose=True)
-    assert _fits(("a  +0.000",), "a -0.012\n", loose=True), "which arm is ahead is a figure"
-    assert not _fits(("b  1.5",), "b    —\n", loose=True)
+    assert fits(("a … c", "…", "z"), "a b c\nx\ny\nz\n")
+    assert fits(("a … c", "…", "z"), "a b c\nz\n")
+    assert not fits(("a … c", "…", "z"), "a b d\nx\nz\n")
+    assert not fits(("a",), "a\nb\n")
+    assert fits(("b  1.5  ~12",), "b 10.5 ~1,200\n", loose=True)
+    assert fits(("a  +0.000",), "a -0.012\n", loose=True), "which arm is ahead is a figure"
+    assert not fits(("b  1.5",), "b    —\n", loose=True)
 
 
 def test_the_page_of_the_command_line_is_what_help_prints() -> None:

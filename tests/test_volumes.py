@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -226,6 +228,29 @@ def test_a_full_disk_is_not_held_against_the_server(tmp_path: Path) -> None:
     assert not isinstance(full, ServerError)
     assert "fairtrial clean --all" in full.hint
     assert isinstance(install_failed(tiny, 1, "pip ended with 1"), ServerError)
+
+
+def test_an_environment_has_the_pip_that_its_python_brings(tmp_path: Path) -> None:
+    (tmp_path / "python.txt").write_text(str(Path(sys.executable).parent))
+    volume_host.make_venv(tmp_path, tmp_path / "venv")
+    pip = (f"{tmp_path}/venv/bin/python", "-m", "pip", "--version")
+    said = subprocess.run(pip, capture_output=True, text=True, check=True).stdout
+    assert f"from {tmp_path}/venv" in said
+    # It is compiled when it is imported, and not all of it beforehand.
+    assert not (tmp_path / "venv/bin/pip").exists()
+
+
+@pytest.mark.parametrize("found", [[], ["setuptools-1.whl"]], ids=["nothing", "no pip"])
+def test_where_no_wheel_of_pip_lies_venv_installs_its_own(tmp_path: Path, found: list[str]) -> None:
+    for name in found:
+        (tmp_path / name).touch()
+    venv, asked, python = (tmp_path / name for name in ("venv", "asked", "python3"))
+    (venv / "lib/python3.11/site-packages").mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\necho "$@" >>{asked}\necho {tmp_path}\n')
+    python.chmod(0o755)
+    (tmp_path / "python.txt").write_text(str(tmp_path))
+    volume_host.make_venv(tmp_path, venv)
+    assert asked.read_text().splitlines()[-1] == f"-m venv {venv}"
 
 
 TO_COMPILE = (

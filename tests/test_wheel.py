@@ -17,10 +17,12 @@ import pytest
 from runner.catalog.project import init
 from runner.gate import gate
 from runner.records import BY_MANIFEST
+from runner.report import gate_text
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.build_hook import shipped_files
 from tests.checkout import ROOT
 from tests.helpers import PATIENCE_SEC
+from tests.test_pages import BLOCKS, fits
 
 TRACKED = ("runner", "scenarios", "images", "locks", "Dockerfile", "pyproject.toml")
 FILES = ("README.md", "LICENSE")
@@ -135,6 +137,11 @@ def test_the_gate_says_there_what_it_says_in_the_checkout(
     ours.pop("history")
     assert theirs == ours
     assert list(tmp_path.iterdir()) == []
+    # The page shows the same. To judge everything a second time for it would take as long again.
+    (page,) = (it for it in BLOCKS if it.name == "gate.md: fairtrial verify-anchors")
+    ((_, shown),) = page.commands
+    said = (gate_text.gate_text(here), gate_text.standing_text(here), "the gate is open")
+    assert fits(shown, "\n".join(said))
 
 
 def test_a_project_is_made_and_proven_with_the_wheel_alone(

