@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import lru_cache
 
 import runner
 from runner import grounding
-from runner.support import code_cache
 from runner.support.code_digest import marked_definitions, package_folder
 
 NO_PART_IN_FIGURES = frozenset(
@@ -43,11 +43,14 @@ NO_PART_IN_FIGURES = frozenset(
 
 def code_in_use() -> dict[str, str]:
     """Name of each definition and language's file that makes a figure -> its digest."""
-    marked = code_cache.kept("figure_code", package_folder(runner), _marked_definitions)
-    return {**marked, **dict(_languages())}
+    files = sorted(package_folder(runner).rglob("*.py"))
+    stored = hashlib.sha256(b"".join(b"%s\n%s" % (bytes(it), it.read_bytes()) for it in files))
+    return {**_marked_definitions(stored.hexdigest()), **dict(_languages())}
 
 
-def _marked_definitions() -> dict[str, str]:
+@lru_cache(maxsize=1)
+def _marked_definitions(_: str) -> dict[str, str]:
+    """Of that code: one verb asks several times."""
     return marked_definitions(apart_from=NO_PART_IN_FIGURES)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import shutil
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,7 +57,6 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(RUNNER, folder, ignore=shutil.ignore_patterns("__pycache__"))
     copied = SimpleNamespace(files=lambda package: tmp_path.joinpath(*package.split(".")))
     monkeypatch.setattr(code_digest, "resources", copied)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nobody will ask for a copy's digests
     return folder
 
 
