@@ -123,7 +123,9 @@ class Counting:
         seen = answer.model_copy(update={"text": self.text})
         self.reading = ParsedAnswer(step, seen, must_find)
         self.index = Index(self.reading)
-        self._place_alone = PLACE * self.reading.trust * self.reading.choice
+        # Without the order a confidently false answer would gain by having its words shuffled.
+        chosen = self.reading.choice * self.reading.prose_order
+        self._place_alone = PLACE * self.reading.trust * chosen
         questions = [criterion.question for criterion in step.criteria.values()]
         self._given = GivenToAgent([answer.prompt, *questions])
 

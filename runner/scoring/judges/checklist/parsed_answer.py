@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from runner.grounding.pointing import spray_share
 from runner.records import AnswerStep, Fact, MustCite, RubricStep
 from runner.scoring.judges.checklist.cited_places import Place, with_files
-from runner.scoring.judges.checklist.fluency import fluency_of, order_share
+from runner.scoring.judges.checklist.fluency import Fluency, fluency_of, order_share
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.passages import text_blocks
 from runner.scoring.judges.checklist.sentences import (
@@ -29,6 +29,7 @@ from runner.support.text import fold
 MUTE_PLACES = 3
 """Places a step may cite for each it is asked for until a place alone is worth less: most answers
 have fewer, the outline of the right files has more."""
+PROSE_WORDS = 12
 MAX_UNITS = 3
 """Neighbouring sentences that make a passage."""
 
@@ -79,6 +80,12 @@ class ParsedAnswer:
         self._fluency = [fluency_of(unit.text) for unit in self.units]
         self.order = order_share(self._fluency)
         """What is left of everything, in [0, 1], if the words of the step are in no order."""
+        prose = (fluency for fluency, unit in self._fluency_of_units() if unit.words >= PROSE_WORDS)
+        self.prose_order = order_share(list(prose))
+        """The same of its sentences: items of a list are too short to tell."""
+
+    def _fluency_of_units(self) -> Iterator[tuple[Fluency, Sentence]]:
+        return zip(self._fluency, self.units, strict=True)
 
     @property
     def is_spray(self) -> bool:
