@@ -118,12 +118,15 @@ def test_a_name_in_doubt_is_not_asked_about(tmp_path: Path, path: str, text: str
         ("views/bill.html", "<p>{{ till | count_money }}</p>\n", False),
         ("views/bill.html", "<script>\ncount_money()\n</script>\n", False),
         ("views/bill.html", "<h1>count_money</h1>\n", True),
+        ("config/recurring.yml", "fill:\n  command: 'Till.count_money'\n", False),
+        ("pyproject.toml", 'till = "shop.till:count_money"\n', False),
+        ("config/names.yml", "count_money: true\n", True),
         ("docs/bill.html", "<p>{{ count_money(till) }}</p>\n", True),
         ("till.api", "public fun count_money ()I\n", True),
         ("till.ipynb", '{"source": "count_money([1])"}\n', True),
     ],
 )
-def test_a_name_in_a_template_is_not_asked_about(
+def test_a_name_that_a_template_or_a_schedule_runs_is_not_asked_about(
     tmp_path: Path, path: str, text: str, asked_about: bool
 ) -> None:
     files = {

@@ -42,6 +42,9 @@ _RUN = re.compile(
     re.S | re.I,
 )
 """What a template or a page runs: the rest of it is prose."""
+_SETTINGS = re.compile(r"\.(?:ya?ml|toml)$", re.I)
+_QUALIFIED = re.compile(rb"\w+(?:\.|::?|#)\w[\w.:#]*")
+"""`command: 'Stats.fill_cache'`, `main = "shop.cli:run"`: what a schedule or an installer calls."""
 _DOCUMENTS = re.compile(r"(?:^|/)docs?/")
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|node_modules|esm|cjs|umd|bundles?|out)/|\.min\.[cm]?js$")
 _SCRIPT = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
@@ -260,9 +263,11 @@ def _unread(path: str, source: bytes) -> bytes:
     """What may be code of a file that has no grammar here."""
     if not PROSE.search(path):
         return source
-    if not _MARKED_UP.search(path) or _DOCUMENTS.search(path):
+    if _DOCUMENTS.search(path):
         return b""
-    return b"\n".join(_RUN.findall(source))
+    run = _RUN.findall(source) if _MARKED_UP.search(path) else []
+    called = _QUALIFIED.findall(source) if _SETTINGS.search(path) else []
+    return b"\n".join([*run, *called])
 
 
 def _is_twin(path: str, stems: set[str]) -> bool:
