@@ -1,13 +1,13 @@
 # ruff: noqa: T201 - it prints what it finds
 """Does the reader that ranks order answers that are no anchors?
 
-`python -m tests.fresh_answers` prints it. tests/data/fresh_answers.jsonl holds 42 answers to the
+`python -m tests.fresh_answers` prints it. tests/data/fresh_answers.jsonl holds 78 answers to the
 six core scenarios: written by language models that saw neither rubric nor reference, in kinds from
 thorough to made from memory; graded blind and shuffled by two others, one with the rubric's facts
 and one without; and what the reader of locks/examinations said of each step, in contexts that met
 no step twice. What a reading is worth is counted anew, with today's prices.
 
-Two lots: the grades of 24 have set prices (`priced`); 18 were written once these stood.
+The grades of 58 have set prices (`priced`), those of 20 none (`unpriced`).
 """
 
 from __future__ import annotations
