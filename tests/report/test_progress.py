@@ -104,10 +104,9 @@ def test_a_run_of_any_size_is_one_screen_that_shows_who_has_been_at_work_longest
             told.started(item)
             told.says(item, f"on worker-{number}")
         told.workers("500 at work, cells begun: worker-0 1; 1 take none")
-        screen.truncate(0)
         time.sleep(0.3)  # the screen is drawn ten times a second
-    shown = screen.getvalue().split("\x1b[")
-    drawn = "".join(shown)
+    # On a busy machine a screen of the last start may be drawn late, and is drawn over.
+    drawn = "".join(screen.getvalue().split("\x1b[")).rpartition("0/10000 cells")[2]
     assert "s0 × shell: on worker-0" in drawn
     assert "s499" not in drawn
     assert "and 492 more cells" in drawn
