@@ -237,8 +237,7 @@ def is_exchanged(reference: Pair, answer: Pair, *, are_several: bool) -> bool:
         expected = _is_named_first(mine, answer)
         expected = _is_first(reference) if expected is None else expected
         return is_ordered and _is_first(answer) != expected
-    product = sum(weight * theirs.get(word, 0.0) for word, weight in mine.items())
-    return product < -EXCHANGED * _size(mine) * _size(theirs)
+    return likeness(mine, theirs) < -EXCHANGED
 
 
 def _telling(pair: Pair) -> Words:
@@ -249,7 +248,7 @@ def _telling(pair: Pair) -> Words:
 
 
 def likeness(one: Words, other: Words) -> float:
-    """From 0 for no word in common to 1."""
+    """Cosine: 0 for no word in common, below where one has more of a word and the other less."""
     product = sum(weight * other.get(word, 0.0) for word, weight in one.items())
     return product / (_size(one) * _size(other)) if product else 0.0
 
