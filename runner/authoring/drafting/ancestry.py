@@ -155,7 +155,7 @@ def all_above(name: str, above: Mapping[str, set[str]]) -> set[str]:
 
 def classes_around(parsed: Parsed, use: NameUse) -> list[_Class]:
     """From the inside out; of what stands in a class and in no function of it, too."""
-    around = _class_at(parsed, use.line)
+    around = parsed.class_at(use.line)
     names = use.inside.owners if use.inside else ()
     if around is not None:
         names = (*around.owners, around.name)
@@ -164,11 +164,6 @@ def classes_around(parsed: Parsed, use: NameUse) -> list[_Class]:
 
 def _outer(definition: Definition) -> str:
     return definition.owners[-1] if definition.owners else ""
-
-
-def _class_at(parsed: Parsed, line: int) -> Definition | None:
-    around = [it for it in parsed.classes if it.line <= line <= it.end]
-    return max(around, key=lambda it: (it.start, -it.end), default=None)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -222,7 +217,7 @@ def _mixed_in(parsed: Parsed) -> Iterator[tuple[_Class | None, str]]:
         yield from _mixed_in_ruby(parsed)
     elif parsed.language == "php":
         for hit in _OF_PHP.finditer(parsed.source):
-            around = _class_at(parsed, parsed.file.occurrences.line(hit.start(1)))
+            around = parsed.class_at(parsed.file.occurrences.line(hit.start(1)))
             if around is not None:
                 yield from ((_class(around), it) for it in _NAME.findall(_text(hit[1])))
     elif parsed.language == "rust":
@@ -250,7 +245,7 @@ def _mixed_in_ruby(parsed: Parsed) -> Iterator[tuple[_Class | None, str]]:
 def _heir_in_ruby(parsed: Parsed, line: int, receiver: str) -> _Class | None:
     if receiver[:1].isupper():
         return _Class(last_part(receiver))
-    around, function = _class_at(parsed, line), parsed.function_at(line)
+    around, function = parsed.class_at(line), parsed.function_at(line)
     # `base` of `def self.included(base)` is whatever gets the module around it.
     handed = function is not None and function.name in _HOOKS
     if around is None or not (handed or receiver in ("", "self")):

@@ -7,6 +7,7 @@ that is handed on. A question about a name with such a place is not asked.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -189,8 +190,10 @@ class Parsed:
 
     def function_at(self, line: int) -> Definition | None:
         """The innermost around a line; a decorator stands before its function, not in it."""
-        around = [it for it in self.functions if it.line <= line <= it.end]
-        return max(around, key=lambda it: (it.start, -it.end), default=None)
+        return _innermost(self.functions, line)
+
+    def class_at(self, line: int) -> Definition | None:
+        return _innermost(self.classes, line)
 
     def is_test(self, function: Definition) -> bool:
         """By its name, or by what is written above it."""
@@ -265,6 +268,11 @@ class Parsed:
             fields = (above.child_by_field_name(field) for field in _RECEIVERS)
             before = "".join(self._text(it) for it in fields if it)
         return before.strip().rstrip(".:?!->")
+
+
+def _innermost(definitions: Iterable[Definition], line: int) -> Definition | None:
+    around = [it for it in definitions if it.line <= line <= it.end]
+    return max(around, key=lambda it: (it.start, -it.end), default=None)
 
 
 def _is_key(node: tree_sitter.Node, above: tree_sitter.Node) -> bool:
