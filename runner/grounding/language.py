@@ -100,3 +100,7 @@ def dotted(extensions: Iterable[Iterable[str]]) -> tuple[str, ...]:
 def endings(of: Callable[[Language], object]) -> tuple[str, ...]:
     """Of the files of all languages of which this is so."""
     return dotted(one.all_extensions for one in LANGUAGES.values() if of(one))
+
+
+GIVING_APART = endings(lambda one: one.gives_apart)
+"""What ends the names of files whose types are given members apart from their heads."""

@@ -31,6 +31,8 @@ _EARSHOT = 300
 """Characters on each side of a citation that may speak of it. It bounds the work, as of a sentence
 of nothing but citations."""
 _SPOKEN = re.compile(r"[^\W\d_]{2}\w*+")
+_LINE_END = re.compile(r"\n")
+_BULLETS = re.compile(r"[-*+`> ]*+")
 _FEW = 3
 
 
@@ -189,6 +191,8 @@ class _ChunkWords:
         self.spans = spans_of(text)
         self.breaks = [end.end() for end in SENTENCE_END.finditer(text)]
         """Where sentences end, in characters."""
+        self.lines = [0, *(line.end() for line in _LINE_END.finditer(text))]
+        """Where lines begin, in characters."""
         self.prose = self._without_cites()
         """The chunk with blanks for its citations."""
         self._begins: dict[int, int] = {}
@@ -301,7 +305,9 @@ class _ChunkWords:
         if not 0 <= place < len(self.cites):
             return False
         begin = self.cites[place].begin
-        return not self.text[self.text.rfind("\n", 0, begin) + 1 : begin].strip("-*+`> ")
+        line = self.lines[bisect.bisect_right(self.lines, begin) - 1]
+        # It stops at a word: a chunk of one line would be read anew for each of its citations.
+        return _BULLETS.fullmatch(self.text, line, begin) is not None
 
     def _begin(self, place: int) -> int:
         """Of the sentence or, if a citation stands before this one in it, behind that."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from runner.grounding.language import LANGUAGES, dotted, endings
+from runner.grounding.language import GIVING_APART, LANGUAGES, dotted, endings
 from runner.grounding.line_ranges import LineRanges, points
 from runner.grounding.near_words import NearWords
 from runner.grounding.occurrences import Occurrences
@@ -51,7 +51,6 @@ _MARKING = (
 """Where the mark at the end belongs to the name: `save!`; not so a Rust macro's."""
 _CLOSED = endings(lambda one: one.closed_types)
 _EMBEDDING = endings(lambda one: one.embeds_in_body)
-_GIVING_APART = endings(lambda one: one.gives_apart)
 
 
 def as_utf8(source: bytes) -> bytes:
@@ -287,7 +286,7 @@ class SourceFile:
 
     @property
     def _gives_apart(self) -> bool:
-        return self.path.endswith(_GIVING_APART)
+        return self.path.endswith(GIVING_APART)
 
     def _is_of_nameless_type(self, definition: Definition) -> bool:
         """`new Shop() { void open() {} }` in a method: `Shop.open` may be this one."""

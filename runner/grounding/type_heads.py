@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 
 from runner.grounding.cache import Cache
-from runner.grounding.language import endings
+from runner.grounding.language import GIVING_APART
 from runner.grounding.vocabulary import PROSE, sources_of
 from runner.protocols import Files
 from runner.support.errors import SourceError
@@ -34,7 +34,6 @@ _IMPL = re.compile(
     re.M,
 )
 """Of Rust: `impl<T> Read for Shop<T> {`, what a type is given apart from its head."""
-_GIVING_APART = endings(lambda one: one.gives_apart)
 _ARGUMENTS = re.compile(r"<[^<>]*>|\([^()]*\)")
 _GIVEN = re.compile(
     r"(?P<trait>\w+)\s+for\b[\s&*]*(?:'\w+\s+)?(?:mut\s|dyn\s)?(?:\w+::)*(?P<type>[$\w]+)"
@@ -111,7 +110,7 @@ def _headed(source: bytes) -> Iterator[tuple[str, list[str]]]:
 
 def _given(path: str, source: bytes) -> Iterator[tuple[str, list[str]]]:
     """The traits of a type, and what it stands for."""
-    if not path.endswith(_GIVING_APART):
+    if not path.endswith(GIVING_APART):
         return
     for found in _IMPL.finditer(source):
         head, parameters = _plain(found["head"].decode("utf-8", "replace"))

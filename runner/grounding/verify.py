@@ -148,9 +148,12 @@ def _from_json(data: bytes | None) -> Grounding | None:
 
 def _rules_digest(kept: Cache) -> str:
     # A changed rule, language or record must not be answered from an old result.
-    languages = sorted(FOLDER.glob("*/*.*"))
-    code = _code_digest(kept)
-    return digest_of([code, *(path.read_text(encoding="utf-8") for path in languages)])
+    return digest_of([_code_digest(kept), _languages_digest()])
+
+
+@cache
+def _languages_digest() -> str:
+    return digest_of([path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*/*.*"))])
 
 
 def _code_digest(kept: Cache) -> str:

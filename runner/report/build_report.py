@@ -45,7 +45,6 @@ from runner.report.figures import (
     whole_fairness,
     why_missing,
 )
-from runner.report.grid import listed
 from runner.report.keyed_figures import contaminated, keyed
 from runner.report.records import (
     ArmReport,
@@ -78,6 +77,7 @@ from runner.report.view import (
 )
 from runner.runs.plan import margin_of, pass_at_of
 from runner.scoring.statistics import least_clusters
+from runner.support.text import some_of
 
 FAILED_SHOWN = 10
 """Failed citations listed per cell; the rest are counted."""
@@ -201,7 +201,7 @@ def _notices(
     if since and since.rescored_under:
         yield RESCORED.format(
             under=since.rescored_under,
-            changed=listed(since.changed, CHANGES_SHOWN),
+            changed=some_of(since.changed, CHANGES_SHOWN),
             reasons="; ".join(since.accepted) or "none on record",
         )
     # A wheel's files are held to its MANIFEST, which the gate's facts say: nobody could mend it.

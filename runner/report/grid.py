@@ -117,13 +117,6 @@ def _plain_line(line: str) -> str:
     return _harmless(line.replace("\t", "    ").rstrip("\r"))
 
 
-def listed(names: Sequence[str], most: int) -> str:
-    """`a, b, c and 3 more`."""
-    shown = ", ".join(names[:most])
-    more = len(names) - most
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
 def _harmless(word: str) -> str:
     if word.isprintable():
         return word

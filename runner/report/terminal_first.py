@@ -17,11 +17,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from runner.report import tables
-from runner.report.grid import clean, listed
+from runner.report.grid import clean
 from runner.report.records import ArmReport, Report
 from runner.report.terminal import WIDTH, captured
 from runner.report.terminal_layout import laid_out
 from runner.report.verdict_sentence import extent, in_short, total, verdicts
+from runner.support.text import some_of
 
 LINES = 20
 """Of 24: the rest is for what the command says beside it, and the prompt."""
@@ -157,7 +158,7 @@ def _notices(report: Report, *, unmarked: bool = False) -> Iterator[str]:
     if unmarked:
         return
     if unreviewed := _unreviewed(report):
-        yield f"UNREVIEWED: nobody vouches for the rubric of {listed(unreviewed, NAMES_SHOWN)}."
+        yield f"UNREVIEWED: nobody vouches for the rubric of {some_of(unreviewed, NAMES_SHOWN)}."
 
 
 # --- what went wrong ------------------------------------------------------------------------

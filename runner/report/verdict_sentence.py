@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from runner.records import is_candidate
 from runner.report import tables
-from runner.report.grid import clean, listed
+from runner.report.grid import clean
 from runner.report.records import ArmReport, Delta, Report
+from runner.support.text import some_of
 
 NAMES_SHOWN = 3
 
@@ -44,8 +45,8 @@ def in_short(report: Report) -> str:
 
 def extent(report: Report) -> str:
     """`18 cells planned, 17 measured, 1 broken: alpha, bravo and 4 more, by claude-x`."""
-    models = listed(list(map(clean, report.models)), NAMES_SHOWN)
-    scenarios = listed(list(map(clean, report.scenarios)), NAMES_SHOWN)
+    models = some_of(list(map(clean, report.models)), NAMES_SHOWN)
+    scenarios = some_of(list(map(clean, report.scenarios)), NAMES_SHOWN)
     return f"{_cells(report)}: {scenarios}, by {models}"
 
 
@@ -95,7 +96,7 @@ def _sentences(report: Report, compared: list[ArmReport]) -> Iterator[str]:
         names = told.setdefault(said.removeprefix(name), [])
         names += [clean(arm.label)] * is_named_first
     for said, names in told.items():
-        yield f"{listed(names, len(names))}: {said}" if names else said
+        yield f"{', '.join(names)}: {said}" if names else said
 
 
 def _sentence(report: Report, arm: ArmReport) -> str:

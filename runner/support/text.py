@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _TYPOGRAPHIC = str.maketrans(
@@ -66,3 +67,10 @@ def first_line(text: str) -> str:
 def counted(count: int, noun: str, nouns: str = "") -> str:
     """`1 call`, `2 calls`. `nouns`: where an s does not make it several."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def some_of(names: Sequence[str], most: int = 6) -> str:
+    """`a, b, c and 3 more`."""
+    shown = ", ".join(names[:most])
+    more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -19,7 +19,6 @@ from runner.authoring.exact.checking import Opinion, agreed, opinions_on
 from runner.authoring.exact.making import questions_about, questions_of
 from runner.authoring.exact.past_fix import past_fixes
 from runner.authoring.exact.proven import proven
-from runner.authoring.exact.second_opinion import Location
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
@@ -30,6 +29,7 @@ from runner.repositories.folders import OwnRepository, cache_of
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
 from runner.support.errors import FairtrialError
+from runner.support.text import some_of
 
 SUITE = "scenarios/exact"
 FILE = "questions.yaml"
@@ -299,14 +299,9 @@ def _shown(opinion: Opinion) -> str:
         ("finds what the key does not have:", said.extra),
     ):
         if places:
-            parts.append(f"{what} {_some(places)}")
+            shown = some_of([f"{path}:{line}" for path, line in places], _SHOWN_PLACES)
+            parts.append(f"{what} {shown}")
     return "; ".join(parts)
-
-
-def _some(places: Sequence[Location]) -> str:
-    shown = ", ".join(f"{path}:{line}" for path, line in places[:_SHOWN_PLACES])
-    more = len(places) - _SHOWN_PLACES
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def folder_name(label: str) -> str:

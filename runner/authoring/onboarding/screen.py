@@ -11,9 +11,9 @@ from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import ServerUse
 from runner.authoring.onboarding.tools_share import ToolsShare
 from runner.report import tables
-from runner.report.grid import clean, listed
+from runner.report.grid import clean
 from runner.report.records import ArmReport, Delta, Report
-from runner.support.text import counted
+from runner.support.text import counted, some_of
 
 WIDTH = 80
 NOTICES = 2
@@ -98,9 +98,9 @@ def _used(use: ServerUse, tools: Sequence[str]) -> str:
         called[_own_name(name, tools)] += count
     used = [f"{clean(name)} ×{count}" for name, count in called.most_common()]
     never = [clean(name) for name in tools if name not in called]
-    told = f"{_calls_of(use)}. Used: {listed(used, NAMES)}."
+    told = f"{_calls_of(use)}. Used: {some_of(used, NAMES)}."
     if never:
-        told += f" Never: {listed(never, NAMES)}."
+        told += f" Never: {some_of(never, NAMES)}."
     return f"{told} Such as: {clean(use.first_error)[:80]}" if use.errors else told
 
 

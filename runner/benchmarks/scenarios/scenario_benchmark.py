@@ -16,6 +16,7 @@ from runner.catalog.catalog import can_be_measured, questions_digest
 from runner.records import Cell, Outcome, digest_of
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.container import confinement
+from runner.support.text import some_of
 
 if TYPE_CHECKING:
     from runner.runs.attempt import Attempt
@@ -57,11 +58,11 @@ class ScenarioBenchmark(ScenarioEvidence):
             ]
             if unproven:
                 lines.append(
-                    f"{server} has no health probe for the repositories of {', '.join(unproven)}; "
+                    f"{server} has no health probe for the repositories of {some_of(unproven)}; "
                     "add one to its server.yaml to measure it there"
                 )
             if alone:
-                lines.append(f"{server} on {', '.join(alone)}: no server is measured beside it")
+                lines.append(f"{server} on {some_of(alone)}: no server is measured beside it")
         return tuple(lines)
 
     async def run(self, attempt: Attempt) -> Outcome:

@@ -43,7 +43,7 @@ from runner.report.clusters import Clusters, Topic, topics_of
 from runner.report.figures import key_f1, values, whole_fairness
 from runner.scoring import statistics
 from runner.support.errors import FairtrialError
-from runner.support.text import counted
+from runner.support.text import counted, some_of
 
 DETECT = 0.05
 """A difference in fairness that matters to most, as --margin has it."""
@@ -131,7 +131,7 @@ class PlannedPairs:
         for server in self.servers:
             missing = [it for it in self.scenarios if it not in self.measured.get(server, ())]
             if missing:
-                yield f"left out: {server} has no health probe for {', '.join(missing)}"
+                yield f"left out: {server} has no health probe for {some_of(missing)}"
 
 
 def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> ScenarioEstimate:

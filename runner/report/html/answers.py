@@ -13,7 +13,7 @@ from markupsafe import Markup
 from runner.grounding.rendered import rendered
 from runner.records import Citation, FactVerdict
 from runner.report.citation_text import meant
-from runner.report.grid import clean, lines_of, listed
+from runner.report.grid import clean, lines_of
 from runner.report.html.cited_files import lines_anchor
 from runner.report.html.drawings import cell_anchor, short_anchor
 from runner.report.html.elements import element, joined
@@ -168,7 +168,7 @@ def answers(marked: MarkedAnswer) -> Iterator[Markup]:
 def _heading(steps: Mapping[int, str]) -> str:
     """`Step 2: callers`, or `One answer to steps 1, 2: trace, callers`."""
     word = "Step" if len(steps) == 1 else "One answer to steps"
-    return f"{word} {listed([*map(str, steps)], len(steps))}: {clean(', '.join(steps.values()))}"
+    return f"{word} {', '.join(map(str, steps))}: {clean(', '.join(steps.values()))}"
 
 
 def citations(cell: CellEvidence) -> Markup:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from runner.grounding.pointing import spray_share
 from runner.records import AnswerStep, Fact, MustCite, RubricStep
 from runner.scoring.judges.checklist.cited_places import Place, with_files
-from runner.scoring.judges.checklist.fluency import Fluency, fluency_of, order_share
+from runner.scoring.judges.checklist.fluency import fluency_of, order_share
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.checklist.passages import text_blocks
 from runner.scoring.judges.checklist.sentences import (
@@ -80,12 +80,9 @@ class ParsedAnswer:
         self._fluency = [fluency_of(unit.text) for unit in self.units]
         self.order = order_share(self._fluency)
         """What is left of everything, in [0, 1], if the words of the step are in no order."""
-        prose = (fluency for fluency, unit in self._fluency_of_units() if unit.words >= PROSE_WORDS)
-        self.prose_order = order_share(list(prose))
+        each = zip(self._fluency, self.units, strict=True)
+        self.prose_order = order_share([one for one, unit in each if unit.words >= PROSE_WORDS])
         """The same of its sentences: items of a list are too short to tell."""
-
-    def _fluency_of_units(self) -> Iterator[tuple[Fluency, Sentence]]:
-        return zip(self._fluency, self.units, strict=True)
 
     @property
     def is_spray(self) -> bool:
