@@ -525,7 +525,7 @@ class _Captures:
         for key, draft in sorted(self.drafts.items()):
             yield Definition(
                 name=draft.name,
-                owners=(*draft.scope, *owners[key]),
+                owners=(*owners[key], *draft.scope),
                 header=_header(draft.start, first_lines),
                 line=draft.line,
                 start=draft.start,

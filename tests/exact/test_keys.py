@@ -827,3 +827,96 @@ def test_a_method_is_asked_about_where_the_class_that_calls_it_surely_has_it(
 
     assert len(key(tmp_path / "a", derived("Till"), "callers", name).key.places) == 2
     assert asked(tmp_path / "b", derived("Activity"), "callers", name) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "plain", "own_self"),
+    [
+        ("kt", "fun day() { ringUp() }", "fun Bell.day() { ringUp() }"),
+        ("kt", "fun day() { ringUp() }", "fun day() { with(bell) { ringUp() } }"),
+        ("kt", "fun day() { ringUp() }", "fun day() { object : Bell() { fun f() { ringUp() } } }"),
+        (
+            "js",
+            "day () { [1].map(() => this.ringUp()) }",
+            "day () { on(function () { this.ringUp() }) }",
+        ),
+        ("js", "day () { this.ringUp() }", "day () { return { f () { this.ringUp() } } }"),
+        (
+            "rb",
+            "def day\n    ringUp()\n  end",
+            "def day\n    bell.instance_eval { ringUp() }\n  end",
+        ),
+    ],
+    ids="extension lambda object function literal block".split(),
+)
+def test_what_another_object_may_be_asked_to_do_is_not_told_as_the_class_own(
+    tmp_path: Path, path: str, plain: str, own_self: str
+) -> None:
+    heads = {
+        "kt": ("fun ringUp() {}", "}"),
+        "js": ("ringUp () {}", "}"),
+        "rb": ("def ringUp; end", "end"),
+    }
+    method, end = heads[path]
+    opens = "" if path == "rb" else " {"
+    far = FAR.replace("//", "#") if path == "rb" else FAR
+
+    def till(day: str) -> dict[str, str]:
+        other = f"class Bell{opens}\n  {method}\n{end}\n"
+        return {
+            f"Till.{path}": f"class Till{opens}\n  {day}\n{far}  {method}\n{end}\n",
+            f"Bell.{path}": other,
+        }
+
+    assert asked(tmp_path / "a", till(plain), "which_definition", "ringUp") is not None
+    assert asked(tmp_path / "b", till(own_self), "which_definition", "ringUp") is None
+
+
+def test_a_class_that_the_parser_lost_its_way_in_rules_its_methods_out(tmp_path: Path) -> None:
+    """`inline` is a word that Kotlin's grammar takes for a modifier: the class ends there."""
+    base = "abstract class Till {\n  fun day() { ringUp() }\n" + FAR + "  open fun ringUp() {}\n}\n"
+    heir = (
+        "open class Bell(val a: Int) : Till() {\n  fun f(): Row {\n    return row {\n"
+        "      entry(a)\n      inline = true\n      wide = 1\n    }\n  }\n  override fun ringUp() {}\n}\n"
+    )
+    heirs = {f"{name}.kt": heir.replace("Bell", name) for name in ("Bell", "Gong", "Drum")}
+    well = {name: it.replace("inline", "inlined") for name, it in heirs.items()}
+    assert (
+        len(lines(key(tmp_path / "a", {"Till.kt": base, **well}, "overriders", "Till.ringUp"))) == 3
+    )
+    lost = {"Till.kt": base, **well, "Drum.kt": heirs["Drum.kt"]}
+    assert "Till.ringUp" not in KINDS["overriders"].subjects(Ground(tree_of(tmp_path / "b", lost)))
+    assert (
+        asked(tmp_path / "c", {"Till.kt": base, "Bell.kt": heir}, "which_definition", "ringUp")
+        is None
+    )
+    apart = "class Bell {\n  fun ringUp() {}\n}\n"
+    assert asked(tmp_path / "d", {"Till.kt": base, "Bell.kt": apart}, "which_definition", "ringUp")
+
+
+def test_a_method_of_cpp_that_is_defined_outside_of_its_class_is_a_function(tmp_path: Path) -> None:
+    """Its head is optional where it calls; its class, not its namespace, stands in the prompt."""
+    files = {
+        "coins.cpp": "int count_coins(int rate) {\n  return rate;\n}\n",
+        "till.cpp": '#include "coins.h"\nnamespace shop {\nvoid Till::open_drawer() {\n'
+        + FAR
+        + "  count_coins(1);\n}\nvoid Till::close_drawer() {\n  open_drawer();\n  count_coins(2);\n"
+        "  if (0) {\n    open_drawer();\n  }\n}\n}\n",
+        "coins.h": "int count_coins(int rate);\n",
+    }
+    asked_of = key(tmp_path / "a", files, "callers", "count_coins")
+    assert lines(asked_of) == ["till.cpp:24", "till.cpp:28"]
+    assert ("till.cpp", 3) in {(it.path, it.line) for it in asked_of.key.optional}
+    assert "`Till.open_drawer`" in key(tmp_path / "b", files, "callers", "open_drawer").prompt
+
+
+def test_a_class_of_which_there_are_several_is_named_with_what_it_stands_in(tmp_path: Path) -> None:
+    files = {
+        "a.rb": "module Shop\n  class Till\n    def count_money; end\n"
+        "    def day\n      count_money\n    end\n    def night\n      count_money\n    end\n"
+        "  end\nend\n",
+        "b.rb": "module Bank\n  class Till\n    def other; end\n  end\nend\n",
+    }
+    assert "`Shop.Till.count_money`" in key(tmp_path / "a", files, "callers", "count_money").prompt
+    del files["b.rb"]
+    assert "`Till.count_money`" in key(tmp_path / "b", files, "callers", "count_money").prompt

@@ -75,6 +75,8 @@ def _may_lack(
 
     The list would lack it.
     """
+    if tree.may_lose(name):
+        return True
     others = owners.keys() - known
     if any(tree.ancestry.may_override(it, base) for it in others):
         return True

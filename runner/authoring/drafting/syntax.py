@@ -7,7 +7,7 @@ that is handed on. A question about a name with such a place is not asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -117,7 +117,9 @@ class Parsed:
                 return "import"
             if _CLASSES.search(above.type) and not _PARTS.search(above.type):
                 return "class"
-            if not re.search(r"declarator|decorated|scope_resolution|pattern", above.type):
+            if not re.search(
+                r"declarator|decorated|scope_resolution|qualified_identifier|pattern", above.type
+            ):
                 break
             above = above.parent
         return "other"
@@ -205,6 +207,24 @@ class Parsed:
             return None
         node = self.root.named_descendant_for_byte_range(at, at + len(name.encode()))
         return node if node and self._text(node) == name else None
+
+    def types_around(self, at: int, name: str) -> Iterator[str]:
+        """The grammar's words for what a name stands in, from the inside out, up to a class."""
+        node = self.node_at(at, name)
+        above = node.parent if node else None
+        while above and (_PARTS.search(above.type) or not _CLASSES.search(above.type)):
+            yield above.type
+            above = above.parent
+
+    def may_lose(self, name: str) -> bool:
+        """Stands it where the parser went wrong, or below that in no class: may one have it?"""
+        if not self.outline.broken:
+            return False
+        lines = map(self.file.occurrences.line, self.file.occurrences.of(name))
+        outside = (it.line - 1 for it in self.outline.named(name) if not it.owners)
+        return any(self.outline.is_broken(it, it) for it in lines) or any(
+            self.outline.is_broken(1, it) for it in outside
+        )
 
     def node_type(self, at: int, name: str) -> str:
         """The grammar's word for a name at a byte; empty if it stands in no node of its own."""

@@ -50,6 +50,8 @@ _BUILT = re.compile(r"(?:^|/)(?:dist|build|node_modules|esm|cjs|umd|bundles?|out
 _SCRIPT = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 _TYPED = re.compile(r"(?<!\.d)\.[cm]?tsx?$")
 _FEWEST_SOURCES = 5
+_COMPANION = "Companion"
+"""What Kotlin calls an object in a class that is given no name: every class may have one."""
 """Files: with fewer, what was built is all that there is to ask about."""
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
 _KIN = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
@@ -80,6 +82,8 @@ class FunctionWithCalls:
 
     name: str
     owner: str
+    shown: str
+    """With its class, and what that stands in if there are several of its name."""
     path: str
     definition: Definition
     declared: tuple[Spot, ...]
@@ -97,10 +101,6 @@ class FunctionWithCalls:
     @property
     def test_calls(self) -> tuple[Spot, ...]:
         return tuple(it for it in self.calls if it.is_test)
-
-    @property
-    def shown(self) -> str:
-        return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
 class _Calls(NamedTuple):
@@ -200,6 +200,7 @@ class Tree:
         return FunctionWithCalls(
             name=name,
             owner=definition.owners[-1] if definition.owners else "",
+            shown=self.shown(definition),
             path=path,
             definition=definition,
             declared=tuple(Spot(path=where, line=it.line) for where, it in declared),
@@ -207,6 +208,18 @@ class Tree:
             doubtful_tests=calls.doubtful_tests,
             written=tuple(self.written.get(name, ())),
         )
+
+    def may_lose(self, name: str) -> bool:
+        """May a class have it that a parser lost its way in, so that nobody knows?"""
+        return any(self.code[path].may_lose(name) for path in self.holders[name])
+
+    def shown(self, definition: Definition) -> str:
+        """`Till.open`; `Shop.Till.open` if there is another `Till`, or a `Companion` has it."""
+        *around, owner = definition.owners or ("",)
+        kinds = [self.code[path].kind(it) for path, it in self.definitions.get(owner, ())]
+        tells = owner != _COMPANION and kinds.count("class") < 2
+        parts = [owner] if tells else [*around[-1:], owner]
+        return ".".join([*filter(None, parts), definition.name])
 
     def doubt_of(
         self,

@@ -16,6 +16,8 @@ _FEWEST = 2
 _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _WITH_FIELDS = frozenset("c cpp go rust".split())
 """Whose grammars tell a field's name from every other."""
+_QUALIFIED = re.compile(r"qualified|scope")
+"""`Shop::LIMIT`: its `name` is no name that is given there."""
 _FIELD, _TYPE = "field_identifier", "type_identifier"
 _NO_TYPES = frozenset(b"return else do case goto sizeof const let mut in as typedef".split())
 _IFDEFS = frozenset(("preproc_ifdef", "preproc_elifdef"))
@@ -53,7 +55,7 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     lines = {(it.path, it.line) for it in places}
     if not _FEWEST <= len(lines) <= MOST or (path, definition.line) in lines:
         return None
-    shown = f"{definition.owners[-1]}.{name}" if definition.owners else name
+    shown = ground.tree.shown(definition)
     at = MustCite(path=path, line=definition.line, symbol=name)
     optional = [at]
     for where in ground.tree.holders[name]:
@@ -162,7 +164,7 @@ def _is_made_anew(use: NameUse, parsed: Parsed, name: str) -> bool:
     """`LIMITS = cls.LIMITS` in a function: what it reads from there on is a variable of its own."""
     node = parsed.node_at(use.at, name)
     above = node.parent if node else None
-    if above is None or parsed.function_at(use.line) is None:
+    if above is None or parsed.function_at(use.line) is None or _QUALIFIED.search(above.type):
         return False
     return node in (above.child_by_field_name("left"), above.child_by_field_name("name"))
 

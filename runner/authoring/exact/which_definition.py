@@ -19,6 +19,15 @@ from runner.records.exact import ExactQuestion
 _FEWEST, _MOST = 2, 8
 """Definitions."""
 _SELVES = frozenset("self this cls $this @".split())
+_OWN_SELF = {
+    "kotlin": frozenset("lambda_literal anonymous_function object_literal".split()),
+    "ruby": frozenset("block do_block".split()),
+    **dict.fromkeys(
+        ("javascript", "typescript", "tsx"),
+        frozenset("function_expression generator_function function_declaration object".split()),
+    ),
+}
+"""What may be run on something else than the class that it stands in: `with(bell) { ring() }`."""
 _IMPORTING = frozenset("python javascript typescript tsx".split())
 
 
@@ -133,12 +142,25 @@ def _of_own_class(
     own = [it for it in known if owner and it.owner == owner]
     if len(own) != 1 or own[0].path != call.parsed.path or _count(ground, owner) != 1:
         return []
+    name = own[0].definition.name
+    if _has_own_self(call, name) or ground.tree.may_lose(name):
+        return []
     tree, others = ground.tree, [it.owner for it in known if it is not own[0]]
     if any(tree.ancestry.may_override(it, owner) for it in others):
         return []
-    if has_nameless_heir(tree, {owner, *tree.ancestry.below(owner)}, own[0].definition.name):
+    if has_nameless_heir(tree, {owner, *tree.ancestry.below(owner)}, name):
         return []
     return own
+
+
+def _has_own_self(call: _ReachingCall, name: str) -> bool:
+    """Kotlin's `fun Bell.ring_up() = ring()` in a class looks for the bell's own first."""
+    parsed, around = call.parsed, call.use.inside
+    extends = around and parsed.source[: around.at].rstrip().endswith(b".")
+    if parsed.language == "kotlin" and extends:
+        return True
+    own = _OWN_SELF.get(parsed.language, frozenset())
+    return not own.isdisjoint(parsed.types_around(call.use.at, name))
 
 
 def _count(ground: Ground, owner: str) -> int:
