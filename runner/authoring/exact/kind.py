@@ -61,7 +61,7 @@ class Kind:
     """How questions of one kind are made."""
 
     kind: ExactKind
-    subjects: Callable[[Ground], Sequence[str]]
+    subjects: Callable[[Ground], Sequence[str]] = lambda ground: ground.names
     """What may be asked about, each by a name of its own; cheap, and nothing proven yet."""
     ask: Callable[[Ground, str], ExactQuestion | None]
     """The question about one of them; None if its answer is not proven, or not worth asking."""
@@ -228,6 +228,12 @@ def _slug(text: str) -> str:
 
 def place_of(spot: Spot, symbol: str) -> MustCite:
     return MustCite(path=spot.path, line=spot.line, symbol=symbol)
+
+
+def definitions_of(ground: Ground, name: str) -> Iterator[MustCite]:
+    """Whatever bears the name."""
+    for path, it in ground.tree.definitions[name]:
+        yield MustCite(path=path, line=it.line, symbol=name)
 
 
 def anchor(symbol: FunctionWithCalls) -> MustCite:

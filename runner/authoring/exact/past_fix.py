@@ -30,12 +30,8 @@ class PastFix(NamedTuple):
     question: ExactQuestion
 
 
-def past_fixes(place: Path, head: CommitSha, count: int) -> Iterator[PastFix]:
+def past_fixes(place: Path, head: CommitSha) -> Iterator[PastFix]:
     """Of the newest commits that mended something. `place`: a git directory with its history."""
-    return islice(_all(place, head), count)
-
-
-def _all(place: Path, head: CommitSha) -> Iterator[PastFix]:
     for fix in islice(fixes(place, head), _LOOKED_AT):
         with GitFiles(place, fix.parent) as files:
             drafted = question(fix, files)
