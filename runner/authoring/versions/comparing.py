@@ -6,10 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from runner import __version__
 from runner.authoring.exact.own_questions import OwnQuestions, make_questions
 from runner.authoring.onboarding.calling import stand
 from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO, AskPerson, Overrides
@@ -27,13 +25,14 @@ from runner.authoring.versions.examining import (
     seconds_of,
     side_of,
 )
-from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.session_changes import (
     LOST,
     ReplayedSession,
     under_new_names,
 )
 from runner.authoring.versions.side_changes import (
+    figure_changes,
+    figures_of,
     noise_changes,
     package_changes,
     start_changes,
@@ -303,26 +302,24 @@ class VersionComparing:
         found: Iterable[VersionChange],
         paired: Sequence[PairedAnswers],
     ) -> VersionComparison:
-        changes = concluding.read_in_order(found, self.settings)
-        conclusion = concluding.concluded(base, head, changes, paired)
-        unmatched = concluding.unmatched(changes, self.settings.allow)
+        found = list(found)
+        reused = self.answered.reused if self.answered else 0
+        sides = base.model_copy(update={"reused": reused}), head
+        asked = concluding.in_order(found, self.settings.only)
+        unmatched = concluding.unmatched(asked, self.settings.allow)
         checkout = self.pair.checkout
         label = checkout.scenario(self.pair.scenarios[0]).scenario.repository.label
-        return VersionComparison(
-            fairtrial=__version__,
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        return concluding.comparison(
+            sides,
+            found,
+            paired,
+            self.settings,
             machine=engine_facts(checkout.engine).machine,
             repository=label,
-            verdict=conclusion.verdict,
-            sentence=conclusion.sentence,
-            base=base.model_copy(update={"reused": self.answered.reused if self.answered else 0}),
-            head=head,
             checks=tuple(it for it in VERSION_CHECKS if self._asks(it)),
             not_asked=(
                 _ADVISORIES,
                 *(f"{it.name} is allowed, and there is no such change" for it in unmatched),
             ),
-            changes=tuple(changes),
-            paired=tuple(paired),
             wall_sec=round(time.monotonic() - self.pair.started, 1),
         )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding.calling import Stand
 from runner.authoring.onboarding.tool_roles import for_looking
-from runner.authoring.versions.answer_changes import ReplayedAnswer
 from runner.authoring.versions.defining import DefinedVersion
+from runner.authoring.versions.session_changes import ReplayedAnswer
 from runner.records import McpCall, ServerCard, ToolCall, canonical_json
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import iter_transcript
