@@ -9,12 +9,13 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from runner.authoring.drafting.command import DraftRequest, new_scenarios
 from runner.authoring.exact.own_questions import OwnQuestions, make_questions
-from runner.authoring.onboarding.learnt import Memory, key_of
+from runner.authoring.onboarding import learnt
 from runner.authoring.onboarding.onboarding_state import (
     DEFAULT_SCENARIO,
     AskPerson,
@@ -100,9 +101,9 @@ def opened(  # noqa: PLR0913 - what a person says, and where it is done
             )
             if not about.scenarios and not about.repo:
                 steps.choose(steps.loaded)
-            memory = Memory(steps=steps, key=key_of(asked, given, vars(about)))
-            memory.recall()
-            steps.keep = memory.keep
+            key = learnt.key_of(asked, given, vars(about))
+            learnt.recall(steps, key)
+            steps.keep = partial(learnt.keep, steps, key)
             yield steps
         finally:
             own.close_files()

@@ -10,10 +10,9 @@ from runner.authoring.onboarding.command_words import folders_called_after, vari
 from runner.authoring.onboarding.fetched import MODEL_SUPPLY
 from runner.authoring.onboarding.installed import InstalledPackage, SeveralEntries, choose_entry
 from runner.authoring.onboarding.installing import Candidate, draft, install, offline_variables
-from runner.authoring.onboarding.launches import Launch, launches
+from runner.authoring.onboarding.launches import Launch, bridged, launches, over_http
 from runner.authoring.onboarding.locking import PYTHONS
 from runner.authoring.onboarding.onboarding_state import OnboardingState, Overrides
-from runner.authoring.onboarding.over_http import bridged, over_http
 from runner.authoring.onboarding.programs import commands_shown, runnable
 from runner.authoring.onboarding.scripts import notes_on
 from runner.authoring.onboarding.search_context import SearchContext
