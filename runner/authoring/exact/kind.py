@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
 
+from runner.authoring.drafting.questions import lines_of
 from runner.authoring.drafting.tree import (
     ASIDE_FOLDERS,
     TEST_PATH,
@@ -239,8 +240,7 @@ def definitions_of(ground: Ground, name: str) -> Iterator[MustCite]:
 def anchor(symbol: FunctionWithCalls) -> MustCite:
     """The definition, where another program is asked; named, so that it can be told."""
     inside = symbol.definition
-    end = inside.end if inside.end > inside.line else None
-    return MustCite(path=symbol.path, line=inside.line, end=end, symbol=symbol.name)
+    return lines_of(symbol.path, inside.line, inside.end, symbol.name)
 
 
 def beside(ground: Ground, symbol: FunctionWithCalls) -> Iterator[MustCite]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from runner.authoring.drafting.families import Family, bases_of, families
+from runner.authoring.drafting.questions import lines_of
 from runner.authoring.drafting.traits import trait_families
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
 from runner.authoring.exact.kind import Ground, Kind, anchor, definitions_of, place_of, question
@@ -35,12 +36,7 @@ def _ask(ground: Ground, shown: str) -> ExactQuestion | None:
     if _is_value_somewhere(ground, family.name) or not _may_override(ground, family):
         return None
     base, *under = family.members
-    places = [
-        MustCite(
-            path=it.path, line=it.line, end=it.end if it.end > it.line else None, symbol=family.name
-        )
-        for it in under
-    ]
+    places = [lines_of(it.path, it.line, it.end, family.name) for it in under]
     own = MustCite(path=base.path, line=base.line, symbol=family.name)
     heads = [*_heads(ground, {it.owner for it in family.members}), *_aside(ground, family.name)]
     return question(

@@ -7,17 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from runner.authoring.drafting.scenario_files import flow, values_of
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.checking import Opinion, opinions_on
 from runner.authoring.exact.second_opinion import Location
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
-from runner.records import Record, Source, parse_yaml, read_text
+from runner.records import Source, parse_yaml, read_text
 from runner.records.exact import ExactQuestion, ExactQuestions
 from runner.records.repositories import PLAIN, is_plain_name, plain_name
 from runner.repositories.folders import cache_of
@@ -71,7 +71,7 @@ def open_repository(checkout: Checkout, source: Source, *, pinned: bool) -> Repo
 
 def _text(questions: ExactQuestions) -> str:
     """Places on one line each, prompts folded."""
-    data = _plain(questions)
+    data = values_of(questions)
     head = {key: value for key, value in data.items() if key != "questions"}
     lines = [_dumped(head)]
     lines.append("questions:\n")
@@ -86,24 +86,13 @@ def _text(questions: ExactQuestions) -> str:
         for name in ("places", "optional", "wrong"):
             if places := key.get(name):
                 lines.append(f"      {name}:\n")
-                lines += [f"        - {_flow(place)}\n" for place in places]
+                lines += [f"        - {flow(place)}\n" for place in places]
     return "".join(lines)
-
-
-def _plain(record: Record) -> dict[str, Any]:
-    return record.model_dump(mode="json", exclude_defaults=True)
 
 
 def _dumped(data: object) -> str:
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=_COLUMNS)
     return text
-
-
-def _flow(data: object) -> str:
-    text: str = yaml.safe_dump(
-        data, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000
-    )
-    return text.strip()
 
 
 def read_suite(path: Path) -> ExactQuestions:

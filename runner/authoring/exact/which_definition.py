@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from runner.authoring.drafting.ancestry import BARE_MAY_BE_METHODS
 from runner.authoring.drafting.families import has_nameless_heir
+from runner.authoring.drafting.questions import lines_of
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
 from runner.authoring.exact.import_paths import means, module_at
@@ -33,8 +34,7 @@ class _Namesake(NamedTuple):
     @property
     def place(self) -> MustCite:
         it = self.definition
-        end = it.end if it.end > it.line else None
-        return MustCite(path=self.path, line=it.line, end=end, symbol=it.name)
+        return lines_of(self.path, it.line, it.end, it.name)
 
 
 class _ReachingCall(NamedTuple):

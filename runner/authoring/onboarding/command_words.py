@@ -1,4 +1,4 @@
-"""A README's commands: which hold the author's own path, which variables do, and how they start it."""
+"""A README's commands: where they hold the author's own path, and how they start a server."""
 
 from __future__ import annotations
 

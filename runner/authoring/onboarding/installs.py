@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding import missing, scripts, with_packages
+from runner.authoring.onboarding.installing import locker_of
 from runner.authoring.onboarding.onboarding_state import OnboardingState, Overrides
 from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage, ServerSource
 
@@ -140,7 +141,7 @@ def as_of_its_release(steps: OnboardingState, start: Start) -> list[Change]:
         return []
     if not is_fit or not isinstance(asked, (NpmPackage, PypiPackage)):
         return []
-    date = steps.bench.locker.released(asked, start.candidate.installed.version)
+    date = locker_of(steps.checkout).released(asked, start.candidate.installed.version)
     if not date:
         return []
     change = Change(
