@@ -14,6 +14,7 @@ from runner.authoring.onboarding.command_words import folders_called_after, vari
 from runner.authoring.onboarding.definition_files import definition_text
 from runner.authoring.onboarding.evidence import CanaryEvidence
 from runner.authoring.onboarding.installed import InstalledPackage, SeveralEntries, choose_entry
+from runner.authoring.onboarding.installs import own_folders
 from runner.authoring.onboarding.launches import (
     SHOWN,
     Launch,
@@ -35,7 +36,6 @@ from runner.authoring.onboarding.start_attempt import StartAttempt
 from runner.authoring.onboarding.targets import TargetSymbol
 from runner.authoring.onboarding.telling import for_setup, named_by
 from runner.authoring.onboarding.tool_roles import for_looking, said_of_all, writers, writes
-from runner.authoring.onboarding.ways import own_folders
 from runner.protocols import ToolSpec
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
 from runner.servers.example_arguments import Target, arguments_for

@@ -57,7 +57,7 @@ class About:
     """What the server is measured with: a scenario, or a repository of the person's own."""
 
     scenarios: tuple[str, ...] = ()
-    """One at most; empty for one that ships."""
+    """Of a try one at most; empty for one that ships."""
     repo: str = ""
     """A path or URL to ask about; empty for a scenario's."""
     commit: str | None = None
@@ -165,15 +165,19 @@ def copy_scenario(folder: Path, source: Path, project: Path) -> None:
 
 def _with_keys(about: About, checkout: Checkout, project: Path) -> str:
     """The first of the questions whose whole answer is proven; empty if there are none."""
-    asked = OwnQuestions(
-        repo=about.repo, count=about.questions, commit=about.commit, dirty=about.dirty
-    )
     try:
-        names = make_questions(asked, project, checkout.state, checkout.environ, checkout.log)
+        return own_questions(about, checkout, project)[0]
     except FairtrialError as error:
         checkout.log(f"  {error.what}")
         return ""
-    return names[0]
+
+
+def own_questions(about: About, checkout: Checkout, project: Path) -> list[str]:
+    """Made about a repository of the person's own. Raises FairtrialError."""
+    asked = OwnQuestions(
+        repo=about.repo, count=about.questions, commit=about.commit, dirty=about.dirty
+    )
+    return make_questions(asked, project, checkout.state, checkout.environ, checkout.log)
 
 
 def questions_of(checkout: Checkout, scenario: str, count: int) -> tuple[str, ...]:

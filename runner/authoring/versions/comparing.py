@@ -8,11 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runner.authoring.exact.own_questions import OwnQuestions, make_questions
 from runner.authoring.onboarding.calling import stand
 from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO, AskPerson, Overrides
 from runner.authoring.onboarding.server_source import ServerSource, slug_of
-from runner.authoring.onboarding.starting import begin, copy_scenario, questions_of
+from runner.authoring.onboarding.starting import (
+    About,
+    begin,
+    copy_scenario,
+    own_questions,
+    questions_of,
+)
 from runner.authoring.versions import concluding
 from runner.authoring.versions.defining import DefinedVersion, Definer
 from runner.authoring.versions.examining import (
@@ -79,11 +84,7 @@ class ComparedWith:
     head: AskedVersion
     given: Overrides = field(default_factory=Overrides)
     """How both are started, where that is not guessed."""
-    scenarios: tuple[str, ...] = ()
-    repo: str = ""
-    commit: str | None = None
-    dirty: bool = False
-    questions: int = QUESTIONS
+    about: About
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +125,7 @@ def defined_pair(asked: ComparedWith, checkout: Checkout, ask: AskPerson) -> Ite
     project = checkout.state / "compare" / slug_of(base.source)
     with lock_or_refuse(project / ".lock", what="this comparison", hint="wait for it to end"):
         begin(project)
-        names = _questions(asked, checkout, project)
+        names = _questions(asked.about, checkout, project)
         own = checkout.over(project)
         definer = Definer(checkout=own, scenario=names[0], given=asked.given, ask=ask)
         try:
@@ -151,13 +152,10 @@ def defined_pair(asked: ComparedWith, checkout: Checkout, ask: AskPerson) -> Ite
             own.close_files()
 
 
-def _questions(about: ComparedWith, checkout: Checkout, project: Path) -> tuple[str, ...]:
+def _questions(about: About, checkout: Checkout, project: Path) -> tuple[str, ...]:
     """With a key, about one repository: those of the person's, or drawn of those that ship."""
     if about.repo:
-        asked = OwnQuestions(
-            repo=about.repo, count=about.questions, commit=about.commit, dirty=about.dirty
-        )
-        return tuple(make_questions(asked, project, checkout.state, checkout.environ, checkout.log))
+        return tuple(own_questions(about, checkout, project))
     for name in about.scenarios:
         loaded = checkout.scenario(name)
         if checkout.project is not None and checkout.is_own(loaded.folder):
