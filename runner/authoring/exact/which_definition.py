@@ -11,8 +11,8 @@ from runner.authoring.drafting.families import has_nameless_heir
 from runner.authoring.drafting.questions import lines_of
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
-from runner.authoring.exact.import_paths import means, module_at
 from runner.authoring.exact.kind import HALF_TEST, Ground, Kind, is_near, question
+from runner.authoring.exact.public_names import means, module_at
 from runner.grounding.outlines import Definition
 from runner.records import MustCite
 from runner.records.exact import ExactQuestion
