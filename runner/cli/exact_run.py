@@ -135,7 +135,7 @@ def _folder_of_ours(
     checkout: shapes.Checkout,
 ) -> Path:
     """With the questions and the run: what ships stays what ships, and a project what it was."""
-    from runner.authoring.onboarding.saving import copy_servers
+    from runner.authoring.onboarding.definition_files import copy_servers
     from runner.authoring.onboarding.starting import begin
     from runner.records import digest_of
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from runner.authoring.onboarding.flow import at_version
 from runner.authoring.onboarding.installing import offline_variables
 from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.missing import with_missing
-from runner.authoring.onboarding.remedy_loop import at_version
 from runner.authoring.onboarding.repository_choice import files_lacked
 from runner.authoring.onboarding.server_source import NpmPackage, PypiPackage
 from runner.authoring.onboarding.start_attempt import StartAttempt

@@ -8,7 +8,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from runner.authoring.onboarding.over_http import listens
+from runner.authoring.onboarding.launches import listens
 from runner.sandbox.engine import LABEL
 from tests.checkout import SESSION, Checkout, make
 

@@ -8,9 +8,8 @@ from typing import Literal
 
 from runner.authoring.onboarding.copying import SUBSTITUTE
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
-from runner.authoring.onboarding.preflight import ServerUse
+from runner.authoring.onboarding.preflight import CellPair, ServerUse, ToolsShare, share_of
 from runner.authoring.onboarding.screen import screen
-from runner.authoring.onboarding.tools_share import CellPair, ToolsShare, share_of
 from runner.records import Event, OutcomeKind, Prose, PypiSource, Step, ToolCall, ToolResult
 from runner.report.build_report import build_report
 from runner.report.records import Report

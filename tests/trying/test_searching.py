@@ -14,7 +14,7 @@ import pytest
 
 from runner.authoring.onboarding import setting_up
 from runner.authoring.onboarding.installed import InstalledPackage
-from runner.authoring.onboarding.installing import Workbench, draft
+from runner.authoring.onboarding.installing import draft, volume_of
 from runner.authoring.onboarding.launches import SHOWN, Launch, launches
 from runner.authoring.onboarding.launching import started_by
 from runner.authoring.onboarding.search_context import SearchContext
@@ -55,7 +55,7 @@ FILES = {
 class Bench:
     """A repository's image, and a volume with the server that has every wish."""
 
-    def __init__(self, folder: Path, base: BaseImage) -> None:
+    def __init__(self, folder: Path) -> None:
         made = make(folder)
         self.said: list[str] = []
         self.made = made
@@ -69,14 +69,7 @@ class Bench:
         installed = InstalledPackage(name="wanting", version="1", entries={})
         # A name of its own: tests/trying/test_try.py tidies away what is called `wanting`.
         self.spec = draft("searched", installed, FILES)
-        bench = Workbench(
-            root=made.root,
-            engine=self.checkout.engine,
-            base=base,
-            env=self.checkout.builder_env,
-            log=self.said.append,
-        )
-        self.volume = bench.volume(self.spec, folder).name
+        self.volume = volume_of(self.checkout, self.spec, folder).name
 
     def ground(self) -> SearchContext:
         files = self.checkout.files(self.loaded)
@@ -138,7 +131,7 @@ class Bench:
 def bench(
     tmp_path_factory: pytest.TempPathFactory, base: BaseImage, engine: docker.DockerClient
 ) -> Iterator[Bench]:
-    stood = Bench(tmp_path_factory.mktemp("bench"), base)
+    stood = Bench(tmp_path_factory.mktemp("bench"))
     yield stood
     stood.checkout.close_files()
     engine.api.remove_volume(stood.volume, force=True)
@@ -213,15 +206,6 @@ def test_a_tool_that_an_error_names_is_told_first(bench: Bench) -> None:
         McpCall(tool="analyze_all", arguments={"path": "{workspace}"})
     ]
     assert bench.proven("names-it", found).canary_passed
-
-
-def test_a_whole_call_that_an_answer_spells_is_told_first(bench: Bench) -> None:
-    found = bench.way("approves", BARE)
-    approved = {"directory": "{workspace}", "session_id": "s-1"}
-    assert [step.call for step in found.warm_up] == [
-        McpCall(tool="approve_directory", arguments=approved)
-    ]
-    assert bench.proven("approves", found).canary_passed
 
 
 def test_a_shell_is_told_to_look_and_shows_the_line(bench: Bench) -> None:

@@ -13,14 +13,23 @@ import mcp_types
 import pytest
 
 from runner.authoring.onboarding.server_source import LocalPath, PypiPackage
-from runner.authoring.versions.answer_changes import ReplayedAnswer, answer_change, shifted_by
 from runner.authoring.versions.concluding import answer_changes, concluded, in_order, with_allowed
 from runner.authoring.versions.defining import known_arm, needed_beside
 from runner.authoring.versions.examining import MOST_CALLS, each_once, example_calls
-from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.schema_changes import schema_changes
-from runner.authoring.versions.session_changes import ReplayedSession
-from runner.authoring.versions.side_changes import noise_changes, package_changes, start_changes
+from runner.authoring.versions.session_changes import (
+    ReplayedAnswer,
+    ReplayedSession,
+    answer_change,
+    shifted_by,
+)
+from runner.authoring.versions.side_changes import (
+    figure_changes,
+    figures_of,
+    noise_changes,
+    package_changes,
+    start_changes,
+)
 from runner.authoring.versions.tool_changes import tool_changes
 from runner.catalog.project import SETTINGS, project_settings, write_project_lock
 from runner.records import McpCall

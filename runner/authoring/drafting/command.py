@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from runner.support.errors import FairtrialError
 
 _OFFERED = 60
 """Commits that mend something, looked at for those whose places are worth a question."""
+_NO_FIX_HINT = "its messages have to say that they fix something; a shallow clone has no history"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,22 +70,6 @@ class NewScenario:
         return f"wrote {self.folder}: {', '.join(self.steps)}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Invocation:
-    """One call of the verb, and where it reads and writes."""
-
-    request: DraftRequest
-    project: Path
-    state: Path
-    environ: Mapping[str, str]
-    log: Log
-
-    def source(self, label: str, commit: str | None, *, dirty: bool = False) -> OwnRepository:
-        return own_source(
-            self.request.repo, commit, dirty, self.state, label=label, environ=self.environ
-        )
-
-
 def new_scenarios(
     request: DraftRequest, project: Path, state: Path, environ: Mapping[str, str], log: Log
 ) -> list[NewScenario]:
@@ -92,13 +78,22 @@ def new_scenarios(
     Raises FairtrialError if nothing can be proven, or if a folder is there already.
     """
     require_catalog_place(project)
-    asked = _Invocation(request=request, project=project, state=state, environ=environ, log=log)
     label = label_of(project, request.repo, request.label)
-    own = asked.source(label, request.commit, dirty=request.dirty)
+    source_at = partial(own_source, request.repo, state=state, label=label, environ=environ)
+    own = source_at(commit=request.commit, dirty=request.dirty)
     for note in own.notes:
         log(note)
     if request.from_history:
-        return _from_history(asked, own)
+        place = history_of(own, request.repo, state, environ)
+        made = []
+        for mended in islice(_mended(place, own.commit), request.from_history):
+            log(f"chosen: {mended.proposal.about}")
+            before = source_at(commit=mended.parent, dirty=False)
+            made.append(_write(_from_fix(request, mended, before), before, project))
+        if not made:
+            what = "no commit of it makes a question"
+            raise FairtrialError(what, where=request.repo, hint=_NO_FIX_HINT)
+        return made
     with GitFiles(own.path, own.commit) as files:
         draft = _from_tree(request, own, files, log)
     return [_write(draft, own, project)]
@@ -141,28 +136,16 @@ def _plain(name: str) -> str:
     return plain_name(name)[:63] or "own"
 
 
-def _from_history(asked: _Invocation, own: OwnRepository) -> list[NewScenario]:
-    request = asked.request
-    place = history_of(own, request.repo, asked.state, asked.environ)
-    made = []
-    for mended in islice(_mended(place, own.commit), request.from_history):
-        proposal = mended.proposal
-        asked.log(f"chosen: {proposal.about}")
-        before = asked.source(own.source.local_label or "", mended.parent)
-        commit = proposal.step.name.removeprefix("fix-")
-        draft = ScenarioDraft(
-            id=request.id if request.from_history == 1 and request.id else proposal.step.name,
-            source=before.source,
-            language=mended.language,
-            proposals=[proposal],
-            origin=f"the history, commit {commit}",
-            notes=("Say the symptom in the prompt as its reporter would, if that is another.",),
-        )
-        made.append(_write(draft, before, asked.project))
-    if not made:
-        hint = "its messages have to say that they fix something; a shallow clone has no history"
-        raise FairtrialError("no commit of it makes a question", where=request.repo, hint=hint)
-    return made
+def _from_fix(request: DraftRequest, mended: _FixCommit, before: OwnRepository) -> ScenarioDraft:
+    name = mended.proposal.step.name
+    return ScenarioDraft(
+        id=request.id if request.from_history == 1 and request.id else name,
+        source=before.source,
+        language=mended.language,
+        proposals=[mended.proposal],
+        origin=f"the history, commit {name.removeprefix('fix-')}",
+        notes=("Say the symptom in the prompt as its reporter would, if that is another.",),
+    )
 
 
 class _FixCommit(NamedTuple):

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from runner.authoring.drafting.questions import StepDraft, places_of, proposal
+from runner.authoring.drafting.questions import StepDraft, lines_of, places_of, proposal
 from runner.authoring.drafting.syntax import Parsed, parse
 from runner.authoring.drafting.tree import PROSE, TEST_PATH
 from runner.grounding.commit_files import GitFiles
-from runner.records import Check, CommitSha, Fact, MustCite
+from runner.records import Check, CommitSha, Fact
 from runner.repositories.repository import git_at, run_git
 
 _LOOKED_AT = 3_000
@@ -189,7 +189,7 @@ def _around(parsed: Parsed | None, change: ChangedLines) -> str:
 def _fact(path: str, around: str, change: ChangedLines) -> Fact:
     start, end, _ = change
     where = f"{path}:{start}" if end <= start else f"{path}:{start}-{end}"
-    place = MustCite(path=path, line=start, end=end if end > start else None)
+    place = lines_of(path, start, end)
     file = path.rpartition("/")[2]
     says = f"what has to change is {around or file} ({where})"
     return Fact(says=says, terms=((around or file,),), cites=(place,))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,28 +39,18 @@ from runner.support.errors import CatalogError, FairtrialError, Problem
 MAX_FILE_BYTES = 512 * 1024
 NO_ACTIONS_LIMIT = 1000
 """That harness counts no calls."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ceilings:
-    """What that harness allows for a repository."""
-
-    tokens: int
-    """Uncached, cache writes left out."""
-    wall_sec: int
-    usd: float
-
-
-_UNKNOWN = Ceilings(tokens=30_000, wall_sec=480, usd=1.5)
+_allows = partial(Budget, actions=NO_ACTIONS_LIMIT)
+_UNKNOWN = _allows(tokens=30_000, wall_sec=480, usd=1.5)
 CEILINGS = {
-    "flask": Ceilings(tokens=15_000, wall_sec=320, usd=1.0),
-    "gin": Ceilings(tokens=15_000, wall_sec=320, usd=1.0),
-    "javalin": Ceilings(tokens=15_000, wall_sec=480, usd=1.75),
-    "axum": Ceilings(tokens=20_000, wall_sec=480, usd=1.75),
-    "discourse": Ceilings(tokens=30_000, wall_sec=480, usd=2.0),
-    "nextjs": Ceilings(tokens=40_000, wall_sec=720, usd=2.25),
+    "flask": _allows(tokens=15_000, wall_sec=320, usd=1.0),
+    "gin": _allows(tokens=15_000, wall_sec=320, usd=1.0),
+    "javalin": _allows(tokens=15_000, wall_sec=480, usd=1.75),
+    "axum": _allows(tokens=20_000, wall_sec=480, usd=1.75),
+    "discourse": _allows(tokens=30_000, wall_sec=480, usd=2.0),
+    "nextjs": _allows(tokens=40_000, wall_sec=720, usd=2.25),
 }
-"""Its bench/SCORING.md, May 2026."""
+"""What it allows for a repository: its bench/SCORING.md, May 2026. Tokens are uncached ones, cache
+writes left out."""
 
 
 # --- its form -------------------------------------------------------------------------------

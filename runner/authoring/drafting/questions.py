@@ -171,14 +171,15 @@ def _places(path: str, lines: Sequence[int]) -> Iterator[MustCite]:
     start = end = lines[0]
     for line in lines[1:]:
         if line - end > _NEAR:
-            yield _place(path, start, end)
+            yield lines_of(path, start, end)
             start = line
         end = line
-    yield _place(path, start, end)
+    yield lines_of(path, start, end)
 
 
-def _place(path: str, start: int, end: int) -> MustCite:
-    return MustCite(path=path, line=start, end=end if end > start else None)
+def lines_of(path: str, start: int, end: int, symbol: str | None = None) -> MustCite:
+    """One line has no end."""
+    return MustCite(path=path, line=start, end=end if end > start else None, symbol=symbol)
 
 
 def _counted(spots: Sequence[Spot]) -> str:

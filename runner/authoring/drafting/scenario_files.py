@@ -86,13 +86,13 @@ def _scenario_text(draft: ScenarioDraft) -> str:
         f"id: {draft.id}",
         f"title: {_scalar(_title(draft))}",
         *_folded("description", f"Proposed from {draft.origin}: {about}.", ""),
-        f"repository: {_flow(draft.source)}",
+        f"repository: {flow(draft.source)}",
         f"language: {_TITLES.get(draft.language, draft.language)}",
         "# Which kind of server these questions favour, for the reader of a report.",
         *_folded("slant", _SLANT, ""),
         "# Read all of it, the prompts first; then take the next line out.",
         f"unreviewed: {_scalar(unreviewed)}",
-        f"budget: {_flow(_budget(len(draft.proposals)))}",
+        f"budget: {flow(_budget(len(draft.proposals)))}",
         "steps:",
     ]
     for proposal in draft.proposals:
@@ -121,10 +121,10 @@ def _step_lines(proposal: StepDraft) -> Iterator[str]:
     yield from _folded("prompt", step.prompt, "    ")
     yield "    # The prompt must not give these away."
     yield "    checks:"
-    yield from (f"      - {_flow(check)}" for check in step.checks)
+    yield from (f"      - {flow(check)}" for check in step.checks)
     yield "    # Each was found by the parser, at the commit."
     yield "    must_cite:"
-    yield from (f"      - {_flow(place)}" for place in step.must_cite)
+    yield from (f"      - {flow(place)}" for place in step.must_cite)
 
 
 def _rubric_text(draft: ScenarioDraft) -> str:
@@ -157,8 +157,8 @@ def _criteria_lines(proposal: StepDraft) -> Iterator[str]:
         yield "        facts:"
         for fact in criterion.facts:
             yield f"          - says: {_scalar(fact.says)}"
-            yield f"            terms: {_flow([list(group) for group in fact.terms])}"
-            yield f"            cites: {_flow([_values(place) for place in fact.cites])}"
+            yield f"            terms: {flow([list(group) for group in fact.terms])}"
+            yield f"            cites: {flow([values_of(place) for place in fact.cites])}"
 
 
 def _folded(key: str, text: str, indent: str) -> Iterator[str]:
@@ -168,13 +168,13 @@ def _folded(key: str, text: str, indent: str) -> Iterator[str]:
         yield f"{indent}  {line}"
 
 
-def _values(record: Record) -> Any:
+def values_of(record: Record) -> Any:
     return record.model_dump(mode="json", exclude_defaults=True)
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
     """On one line, as people write it: `{path: src/app.py, line: 774}`."""
-    data = _values(value) if isinstance(value, Record) else value
+    data = values_of(value) if isinstance(value, Record) else value
     text: str = yaml.safe_dump(
         data, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000
     )
@@ -185,4 +185,4 @@ def _scalar(text: str) -> str:
     plain = re.fullmatch(r"[A-Za-z_][^\n{}\[\]'\"&*|>%@`\\]*", text) and " #" not in text
     if plain and not re.search(r":(?: |$)", text):
         return text
-    return _flow([text])[1:-1]
+    return flow([text])[1:-1]

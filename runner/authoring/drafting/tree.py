@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from runner.authoring.drafting.ancestry import Ancestry
-from runner.authoring.drafting.doubts import doubt_of
-from runner.authoring.drafting.inclusions import Inclusions
+from runner.authoring.drafting.doubts import Inclusions, doubt_of
 from runner.authoring.drafting.syntax import NameUse, Parsed, parse
 from runner.grounding.commit_files import GitFiles
 from runner.grounding.outlines import LARGEST_BYTES, Definition

@@ -1,23 +1,47 @@
-"""How many questions of one sort there may be: of those that are made, not of those asked for.
+"""Which of the questions that are made are asked: none that can be gamed, not too many of a sort.
 
+How many of a sort there may be is a share of those that are made, not of those asked for.
 Of 400 that were asked for, a quarter was more than all that a small repository has: most of what it
 had were of no place, and whoever always said so would have won.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import get_args
 
-from runner.protocols import Log
-from runner.records.exact import ExactKind, ExactQuestion
+from runner.catalog.catalog import loaded_question
+from runner.gate.exact_pairs import ask_pairs
+from runner.protocols import Files, Log
+from runner.records.exact import ExactKind, ExactQuestion, ExactQuestions
+from runner.scoring.judges.exact_judge import Exact
 from runner.support.errors import FairtrialError
 
 _FEWEST = 12
 """The bound on kinds gives way before it leaves fewer, which could rank nobody. The bound on none
 never gives way."""
 _KINDS = [it for it in get_args(ExactKind) if it != "past_fix"]
+
+
+def proven(folder: str, asked: ExactQuestions, files: Files, log: Log) -> list[ExactQuestion]:
+    """Without those of which a worse answer is worth as much as the key; each of them is told.
+
+    The gate asks it of all that ship.
+    """
+    kept = []
+    # What is parsed for one answer is what the next one cites.
+    with tempfile.TemporaryDirectory(prefix="fairtrial-") as cache:
+        for question in asked.questions:
+            loaded = loaded_question(folder, asked, question)
+            lost = ask_pairs(Exact(), loaded, files, cache_dir=Path(cache)).lost
+            if lost:
+                log(f"left out: {question.name}: {lost[0][0]} scores as much as the key")
+            else:
+                kept.append(question)
+    return kept
 
 
 def most_of_kind(count: int) -> int:

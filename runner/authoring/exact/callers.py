@@ -1,10 +1,10 @@
-"""Who calls it, outside of the tests?"""
+"""Who calls it: outside of the tests, or in them? And what if it takes one more argument?"""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from runner.authoring.drafting.doubts import is_compound
 from runner.authoring.exact.kind import (
@@ -13,28 +13,27 @@ from runner.authoring.exact.kind import (
     Kind,
     anchor,
     beside,
+    definitions_of,
     near_misses,
     other_lines,
     place_of,
     question,
 )
-from runner.records import MustCite
+from runner.authoring.exact.reach import may_be_called_by_tests
 from runner.records.exact import ExactQuestion
 
 _FEWEST = 2
 _TRIED = 400
 """Pairs of names that an invented one is made of."""
+_FEWEST_TEST_FILES = 5
+"""Of a tree that is said to lack a test."""
 
 
-def prompt(shown: str) -> str:
+def _prompt(shown: str) -> str:
     return (
         f"Where is `{shown}` called, outside of the tests? Only direct calls by that name count,"
         " wherever in this repository they are: no imports, no comments, not its definition."
     )
-
-
-def _subjects(ground: Ground) -> Sequence[str]:
-    return ground.names
 
 
 def _ask(ground: Ground, name: str) -> ExactQuestion | None:
@@ -47,7 +46,7 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     return question(
         "callers",
         name,
-        prompt(symbol.shown),
+        _prompt(symbol.shown),
         places=[place_of(it, name) for it in symbol.own_calls],
         optional=beside(ground, symbol),
         wrong=near_misses(ground, name),
@@ -65,7 +64,7 @@ def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:
     return question(
         "callers",
         name,
-        prompt(symbol.shown),
+        _prompt(symbol.shown),
         optional=[anchor(symbol), *imports],
         wrong=[*(place_of(it, name) for it in symbol.test_calls), *near_misses(ground, name)],
     )
@@ -84,8 +83,8 @@ def _ask_of_nothing(ground: Ground, pair: str) -> ExactQuestion | None:
     name = "".join([*_words(one)[:-1], _words(other)[-1]])
     if ("_" in one) != ("_" in other) or ground.is_written(name):
         return None
-    misses = [*_defined(ground, one), *_defined(ground, other)]
-    return question("callers", name, prompt(name), wrong=misses)
+    misses = [*definitions_of(ground, one), *definitions_of(ground, other)]
+    return question("callers", name, _prompt(name), wrong=misses)
 
 
 def _is_of_words(ground: Ground, name: str) -> bool:
@@ -99,11 +98,79 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[A-Z]+(?![a-z])_?|[A-Z]?[a-z0-9]+_?|[A-Z_]", name)
 
 
-def _defined(ground: Ground, name: str) -> Iterator[MustCite]:
-    for path, it in ground.tree.definitions[name]:
-        yield MustCite(path=path, line=it.line, symbol=name)
+# --- in the tests ---------------------------------------------------------------------------------
 
 
-KIND = Kind(kind="callers", subjects=_subjects, ask=_ask)
-NONE = Kind(kind="callers", subjects=_subjects, ask=_ask_of_none, share=0.5)
+def _prompt_of_tests(shown: str) -> str:
+    return (
+        f"Which tests call `{shown}` themselves? Only direct calls by that name count, in files of"
+        " tests: no imports, no comments, no calls in other code."
+    )
+
+
+def _ask_of_tests(ground: Ground, name: str) -> ExactQuestion | None:
+    symbol = ground.symbol(name)
+    if symbol is None or symbol.doubtful_tests:
+        return None
+    # What tests share would be no plain answer to which of them call it.
+    cases = [it for it in symbol.test_calls if it.is_case]
+    if not cases or len(cases) < len(symbol.test_calls) or len(cases) > MOST:
+        return None
+    return question(
+        "test_callers",
+        name,
+        _prompt_of_tests(symbol.shown),
+        places=[place_of(it, name) for it in cases],
+        optional=beside(ground, symbol),
+        wrong=near_misses(ground, name),
+    )
+
+
+def _ask_of_no_test(ground: Ground, name: str) -> ExactQuestion | None:
+    symbol = ground.symbol(name)
+    if symbol is None or symbol.doubtful_tests or not symbol.own_calls:
+        return None
+    if symbol.test_calls or ground.is_in_tests(name) or ground.test_files < _FEWEST_TEST_FILES:
+        return None
+    if not may_be_called_by_tests(ground, symbol):
+        return None
+    return question(
+        "test_callers",
+        name,
+        _prompt_of_tests(symbol.shown),
+        optional=[anchor(symbol)],
+        wrong=[place_of(it, name) for it in symbol.own_calls],
+    )
+
+
+# --- where its signature stands -------------------------------------------------------------------
+
+
+def _ask_of_edits(ground: Ground, name: str) -> ExactQuestion | None:
+    symbol = ground.symbol(name)
+    if symbol is None or symbol.doubtful_tests:
+        return None
+    spots = (*symbol.declared, *symbol.calls)
+    if not _FEWEST <= len({(it.path, it.line) for it in spots}) < MOST:
+        return None
+    return question(
+        "signature_edits",
+        name,
+        f"`{symbol.shown}` will take one more required argument. Which lines have to be edited?"
+        " Count its definition, its declarations if it has any, and every direct call of it in"
+        " this repository, tests included; no imports, no comments, nothing inside its body.",
+        places=[
+            anchor(symbol).model_copy(update={"end": None}),
+            *(place_of(it, name) for it in spots),
+        ],
+        optional=beside(ground, symbol),
+        wrong=near_misses(ground, name),
+    )
+
+
+KIND = Kind(kind="callers", ask=_ask)
+NONE = Kind(kind="callers", ask=_ask_of_none, share=0.5)
 NOTHING = Kind(kind="callers", subjects=_invented, ask=_ask_of_nothing, share=0.3)
+TESTS = Kind(kind="test_callers", ask=_ask_of_tests)
+NO_TEST = Kind(kind="test_callers", ask=_ask_of_no_test, share=0.5)
+EDITS = Kind(kind="signature_edits", ask=_ask_of_edits)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, cast
 
+from runner.authoring.drafting.questions import lines_of
 from runner.authoring.drafting.tree import (
     ASIDE_FOLDERS,
     TEST_PATH,
@@ -61,7 +62,7 @@ class Kind:
     """How questions of one kind are made."""
 
     kind: ExactKind
-    subjects: Callable[[Ground], Sequence[str]]
+    subjects: Callable[[Ground], Sequence[str]] = lambda ground: ground.names
     """What may be asked about, each by a name of its own; cheap, and nothing proven yet."""
     ask: Callable[[Ground, str], ExactQuestion | None]
     """The question about one of them; None if its answer is not proven, or not worth asking."""
@@ -230,11 +231,16 @@ def place_of(spot: Spot, symbol: str) -> MustCite:
     return MustCite(path=spot.path, line=spot.line, symbol=symbol)
 
 
+def definitions_of(ground: Ground, name: str) -> Iterator[MustCite]:
+    """Whatever bears the name."""
+    for path, it in ground.tree.definitions[name]:
+        yield MustCite(path=path, line=it.line, symbol=name)
+
+
 def anchor(symbol: FunctionWithCalls) -> MustCite:
     """The definition, where another program is asked; named, so that it can be told."""
     inside = symbol.definition
-    end = inside.end if inside.end > inside.line else None
-    return MustCite(path=symbol.path, line=inside.line, end=end, symbol=symbol.name)
+    return lines_of(symbol.path, inside.line, inside.end, symbol.name)
 
 
 def beside(ground: Ground, symbol: FunctionWithCalls) -> Iterator[MustCite]:

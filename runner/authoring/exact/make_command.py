@@ -1,24 +1,51 @@
-"""What `fairtrial exact make` does."""
+"""What `fairtrial exact make` does: made, held against other programs, and written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+from pydantic import TypeAdapter
 
 from runner.authoring.drafting.command import keep
+from runner.authoring.drafting.fix_commits import Fix, fixes
+from runner.authoring.drafting.fix_commits import question as drafted_question
+from runner.authoring.drafting.tree import Tree
+from runner.authoring.exact.bounds import proven, settled
+from runner.authoring.exact.checking import agreed, opinions_on
+from runner.authoring.exact.kind import is_near, question
+from runner.authoring.exact.making import questions_about, questions_of
 from runner.authoring.exact.question_files import (
-    SuiteRequest,
-    make_of_history,
-    make_suite,
+    folder_name,
+    open_repository,
     require_folder_name,
-    source_of,
+    require_new,
+    write_questions,
 )
 from runner.catalog.checkout import Checkout
 from runner.catalog.project import require_catalog_place
+from runner.grounding.commit_files import GitFiles
+from runner.records import CommitSha, MustCite, Source
+from runner.records.exact import ExactQuestion
 from runner.repositories.folders import OwnRepository, own_source
 from runner.repositories.local_labels import history_of, label_of
 from runner.support.errors import FairtrialError
+
+_SPARE = 2
+"""Made for each that is wanted: those on which the programs differ are not asked."""
+_HELD_BACK = 3
+"""One of so many is in no example of the documentation."""
+_LONGEST_ID = 64
+_LOOKED_AT = 200
+"""Commits that mend something."""
+_FEWEST_BESIDE = 2
+"""Places of a fix beside the one that is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +60,10 @@ class MakeRequest:
     seed: int
     from_history: bool
     name: str
+    """Of the folder; empty for the source's own."""
     licence: str
     unchecked: bool
+    """Without a second opinion: no engine is needed."""
 
 
 def made_files(checkout: Checkout, request: MakeRequest, into: Path) -> Iterator[Path]:
@@ -49,34 +78,127 @@ def made_files(checkout: Checkout, request: MakeRequest, into: Path) -> Iterator
     if request.name:
         require_folder_name(request.name)
     if request.source:
-        yield make_suite(checkout, _wanted(request, None), into)
+        yield _of_tree(checkout, request, source_of(request.source), into)
         return
     label = label_of(into, request.repo, request.label)
-    own = _own(checkout, request, label, request.commit)
+    own_at = partial(
+        own_source,
+        request.repo,
+        dirty=False,
+        state=checkout.state,
+        label=label,
+        environ=checkout.environ,
+    )
+    own = own_at(commit=request.commit)
     for note in own.notes:
         checkout.log(note)
     if not request.from_history:
         keep(into, own)
-        yield make_suite(checkout.over(into), _wanted(request, own), into)
+        yield _of_tree(checkout.over(into), request, own.source, into)
         return
     history = history_of(own, request.repo, checkout.state, checkout.environ)
-    for parent, path in make_of_history(own, history, _wanted(request, own), into):
-        keep(into, _own(checkout, request, label, parent))
+    for parent, path in _of_history(own, history, request, into):
+        keep(into, own_at(commit=parent))
         yield path
 
 
-def _own(checkout: Checkout, request: MakeRequest, label: str, commit: str | None) -> OwnRepository:
-    return own_source(
-        request.repo, commit, False, checkout.state, label=label, environ=checkout.environ
-    )
+def _of_tree(checkout: Checkout, request: MakeRequest, source: Source, into: Path) -> Path:
+    """Write scenarios/exact/<name>/questions.yaml below `into`; where it is.
+
+    Raises FairtrialError if nothing can be asked or some are there already, SandboxError if a
+    program cannot be.
+    """
+    name = request.name or folder_name(source.label)
+    require_new(into, name)
+    repository = open_repository(checkout, source, pinned=False)
+    count, log = request.questions, checkout.log
+    with GitFiles(repository.path, repository.commit) as files:
+        tree = Tree(files)
+        wanted = count if request.unchecked else _SPARE * count
+        made = questions_of(tree, source, wanted, request.seed, licence=request.licence)
+        kept: Sequence[ExactQuestion] = made.questions
+        if not request.unchecked:
+            kept = agreed(kept, opinions_on(checkout, repository, tree, kept))
+        sure = made.model_copy(update={"questions": tuple(kept)})
+        kept = proven(name, sure, files, log)
+    log(f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out")
+    kept = _held_back(settled(made.questions, kept, count, log), request.seed)
+    if not kept:
+        raise FairtrialError("no question of it is left", where=source.label)
+    whole = made.model_copy(update={"questions": tuple(kept)})
+    return write_questions(into, name, whole)
 
 
-def _wanted(request: MakeRequest, own: OwnRepository | None) -> SuiteRequest:
-    return SuiteRequest(
-        source=own.source if own else source_of(request.source),
-        questions=request.questions,
-        seed=request.seed,
-        name=request.name,
-        licence=request.licence,
-        unchecked=request.unchecked,
+def _of_history(
+    own: OwnRepository, history: Path, request: MakeRequest, into: Path
+) -> Iterator[tuple[CommitSha, Path]]:
+    """A file for each past fix, about the commit before it; that commit, and where the file is.
+
+    `history`: a git directory with the commits before the source's.
+    """
+    for fix in islice(_past_fixes(history, own.commit), request.questions):
+        source = own.source.model_copy(update={"commit": fix.parent})
+        with GitFiles(history, fix.parent) as files:
+            made = questions_about(Tree(files), source, [fix.question], request.seed)
+        # The question's name stands in the folder's too, and both in the scenario's id.
+        room = _LONGEST_ID - 2 * len(fix.question.name) - len("-.")
+        name = f"{(request.name or folder_name(own.source.label))[:room]}-{fix.question.name}"
+        require_new(into, name)
+        yield fix.parent, write_questions(into, name, made)
+
+
+def _held_back(questions: Sequence[ExactQuestion], seed: int) -> list[ExactQuestion]:
+    lot = random.Random(f"held back {seed}")  # noqa: S311 - a published draw
+    chosen = set(lot.sample(range(len(questions)), len(questions) // _HELD_BACK))
+    return [
+        it.model_copy(update={"held_back": number in chosen}) for number, it in enumerate(questions)
+    ]
+
+
+def source_of(text: str) -> Source:
+    """`{kind: pypi, name: …, version: …, sha256: …}`. Raises FairtrialError if it is none."""
+    try:
+        return TypeAdapter[Source](Source).validate_python(yaml.safe_load(text))
+    except (ValueError, yaml.YAMLError) as error:
+        hint = "{kind: pypi, name: flask, version: 3.1.2, sha256: …}, as a scenario's repository"
+        raise FairtrialError(f"no source: {error}", where="--source", hint=hint) from error
+
+
+# --- past fixes: what else did one change? --------------------------------------------------------
+
+
+class _PastFix(NamedTuple):
+    """A question, and the commit that it is about."""
+
+    parent: CommitSha
+    question: ExactQuestion
+
+
+def _past_fixes(place: Path, head: CommitSha) -> Iterator[_PastFix]:
+    """Of the newest commits that mended something. `place`: a git directory with its history.
+
+    Asked about is the commit before, which a container holds alone: nothing gives the answer away.
+    """
+    for fix in islice(fixes(place, head), _LOOKED_AT):
+        with GitFiles(place, fix.parent) as files:
+            drafted = drafted_question(fix, files)
+        places = drafted.step.must_cite if drafted else ()
+        if not places:
+            continue
+        given = places[0]
+        # What is near the given place would be found by saying it again.
+        others = [it for it in places[1:] if not is_near(given, it)]
+        if len(others) >= _FEWEST_BESIDE:
+            yield _PastFix(fix.parent, _asked(fix, given, others))
+
+
+def _asked(fix: Fix, given: MustCite, others: Sequence[MustCite]) -> ExactQuestion:
+    return question(
+        "past_fix",
+        fix.commit[:12],
+        f"A fix of this repository, “{fix.subject}”, begins at `{given.path}:{given.line}`. Which"
+        " other places of the code had to change with it? Count code that was there before, tests"
+        " and documentation apart; of neighbouring lines any one will do.",
+        places=others,
+        optional=[given],
     )

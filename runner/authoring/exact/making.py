@@ -14,8 +14,6 @@ from runner.authoring.exact import (
     overriders,
     path_to_sink,
     public_names,
-    signature_edits,
-    test_callers,
     which_definition,
 )
 from runner.authoring.exact.bounds import most_of_kind, most_of_none
@@ -27,16 +25,16 @@ from runner.support.errors import FairtrialError
 T = TypeVar("T")
 KINDS: Mapping[str, Kind] = {
     "callers": callers.KIND,
-    "test_callers": test_callers.KIND,
+    "test_callers": callers.TESTS,
     "overriders": overriders.KIND,
     "uses": constant_uses.KIND,
-    "signature_edits": signature_edits.KIND,
+    "signature_edits": callers.EDITS,
     "which_definition": which_definition.KIND,
     "public_names": public_names.KIND,
     "path_to_sink": path_to_sink.KIND,
     "no_caller": callers.NONE,
     "no_such_name": callers.NOTHING,
-    "no_test": test_callers.NONE,
+    "no_test": callers.NO_TEST,
     "no_overrider": overriders.NONE,
     "no_public_name": public_names.NONE,
 }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from runner.authoring.drafting.families import Family, bases_of, families
+from runner.authoring.drafting.questions import lines_of
 from runner.authoring.drafting.traits import trait_families
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
-from runner.authoring.exact.kind import Ground, Kind, anchor, question
+from runner.authoring.exact.kind import Ground, Kind, anchor, definitions_of, place_of, question
 from runner.authoring.exact.reach import may_be_overridden
 from runner.records import MustCite
 from runner.records.exact import ExactQuestion
@@ -35,12 +36,7 @@ def _ask(ground: Ground, shown: str) -> ExactQuestion | None:
     if _is_value_somewhere(ground, family.name) or not _may_override(ground, family):
         return None
     base, *under = family.members
-    places = [
-        MustCite(
-            path=it.path, line=it.line, end=it.end if it.end > it.line else None, symbol=family.name
-        )
-        for it in under
-    ]
+    places = [lines_of(it.path, it.line, it.end, family.name) for it in under]
     own = MustCite(path=base.path, line=base.line, symbol=family.name)
     heads = [*_heads(ground, {it.owner for it in family.members}), *_aside(ground, family.name)]
     return question(
@@ -49,7 +45,7 @@ def _ask(ground: Ground, shown: str) -> ExactQuestion | None:
         prompt(shown),
         places=places,
         optional=[own, *heads],
-        wrong=_defined(ground, family.name),
+        wrong=definitions_of(ground, family.name),
     )
 
 
@@ -79,14 +75,9 @@ def _heads(ground: Ground, owners: set[str]) -> Iterator[MustCite]:
 
 
 def _aside(ground: Ground, name: str) -> Iterator[MustCite]:
-    for place in _defined(ground, name):
+    for place in definitions_of(ground, name):
         if TEST_PATH.search(place.path) or ASIDE_FOLDERS.search(place.path):
             yield place.model_copy(update={"symbol": None})
-
-
-def _defined(ground: Ground, name: str) -> Iterator[MustCite]:
-    for path, it in ground.tree.definitions[name]:
-        yield MustCite(path=path, line=it.line, symbol=name)
 
 
 def _methods_of_bases(ground: Ground) -> Sequence[str]:
@@ -110,7 +101,7 @@ def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:
         return None
     if not may_be_overridden(ground.tree.code[symbol.path], symbol.definition):
         return None
-    calls = [MustCite(path=it.path, line=it.line, symbol=name) for it in symbol.calls]
+    calls = [place_of(it, name) for it in symbol.calls]
     return question(
         "overriders", symbol.shown, prompt(symbol.shown), optional=[anchor(symbol)], wrong=calls
     )

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from runner.authoring.drafting.command import keep
 from runner.authoring.drafting.tree import Tree
-from runner.authoring.exact.bounds import settled
+from runner.authoring.exact.bounds import proven, settled
 from runner.authoring.exact.making import questions_of
-from runner.authoring.exact.proven import proven
 from runner.authoring.exact.question_files import folder_name, read_suite, write_questions
 from runner.catalog.catalog import EXACT
 from runner.catalog.exact_questions import QUESTIONS_FILE

@@ -24,10 +24,6 @@ Hop = tuple[FunctionWithCalls, Spot]
 """A function, and the one call of it."""
 
 
-def _subjects(ground: Ground) -> Sequence[str]:
-    return ground.names
-
-
 def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     hops = list(_upwards(ground, name))
     files = {spot.path for _, spot in hops}
@@ -83,4 +79,4 @@ def _alone(asked: ExactQuestion) -> Iterator[str]:
     yield from (f"{it.path}:{it.line}" for it in asked.key.places)
 
 
-KIND = Kind(kind="path_to_sink", subjects=_subjects, ask=_ask, alone=_alone)
+KIND = Kind(kind="path_to_sink", ask=_ask, alone=_alone)

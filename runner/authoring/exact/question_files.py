@@ -1,31 +1,25 @@
-"""questions.yaml of a repository: made, held against other programs, written, and checked again."""
+"""questions.yaml of a repository: written, read, and held against other programs again."""
 
 from __future__ import annotations
 
-import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
-from pydantic import TypeAdapter
 
+from runner.authoring.drafting.scenario_files import flow, values_of
 from runner.authoring.drafting.tree import Tree
-from runner.authoring.exact.bounds import settled
-from runner.authoring.exact.checking import Opinion, agreed, opinions_on
-from runner.authoring.exact.making import questions_about, questions_of
-from runner.authoring.exact.past_fix import past_fixes
-from runner.authoring.exact.proven import proven
+from runner.authoring.exact.checking import Opinion, opinions_on
 from runner.catalog.checkout import Checkout
 from runner.catalog.locks import read_repos_lock
 from runner.grounding.commit_files import GitFiles
-from runner.records import CommitSha, Record, Source, parse_yaml, read_text
+from runner.records import Source, parse_yaml, read_text
 from runner.records.exact import ExactQuestion, ExactQuestions
 from runner.records.repositories import PLAIN, is_plain_name, plain_name
-from runner.repositories.folders import OwnRepository, cache_of
+from runner.repositories.folders import cache_of
 from runner.repositories.local_labels import open_source
 from runner.repositories.repository import Repository
 from runner.support.errors import FairtrialError
@@ -33,75 +27,11 @@ from runner.support.text import some_of
 
 SUITE = "scenarios/exact"
 FILE = "questions.yaml"
-_SPARE = 2
-"""Made for each that is wanted: those on which the programs differ are not asked."""
-_HELD_BACK = 3
-"""One of so many is in no example of the documentation."""
 _LARGEST_BYTES = 8 * 2**20
 _COLUMNS = 100
 _SHOWN_PLACES = 4
-_LONGEST_ID = 64
-_LONGEST_FOLDER = 23
+LONGEST_FOLDER = 23
 """With a question's name behind it, it is a scenario's id of at most 64 characters."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteRequest:
-    """What is asked of `fairtrial exact make`."""
-
-    source: Source
-    questions: int
-    seed: int
-    name: str = ""
-    """Of the folder; empty for the source's own."""
-    licence: str = ""
-    unchecked: bool = False
-    """Without a second opinion: no engine is needed."""
-
-
-def make_suite(checkout: Checkout, request: SuiteRequest, into: Path) -> Path:
-    """Write scenarios/exact/<name>/questions.yaml below `into`; where it is.
-
-    Raises FairtrialError if nothing can be asked or some are there already, SandboxError if a
-    program cannot be.
-    """
-    name = request.name or folder_name(request.source.label)
-    require_new(into, name)
-    repository = _opened(checkout, request.source, pinned=False)
-    count, log = request.questions, checkout.log
-    with GitFiles(repository.path, repository.commit) as files:
-        tree = Tree(files)
-        wanted = count if request.unchecked else _SPARE * count
-        made = questions_of(tree, request.source, wanted, request.seed, licence=request.licence)
-        kept: Sequence[ExactQuestion] = made.questions
-        if not request.unchecked:
-            kept = agreed(kept, opinions_on(checkout, repository, tree, kept))
-        sure = made.model_copy(update={"questions": tuple(kept)})
-        kept = proven(name, sure, files, log)
-    log(f"{len(made.questions)} made, {len(made.questions) - len(kept)} left out")
-    kept = _held_back(settled(made.questions, kept, count, log), request.seed)
-    if not kept:
-        raise FairtrialError("no question of it is left", where=request.source.label)
-    whole = made.model_copy(update={"questions": tuple(kept)})
-    return write_questions(into, name, whole)
-
-
-def make_of_history(
-    own: OwnRepository, history: Path, request: SuiteRequest, into: Path
-) -> Iterator[tuple[CommitSha, Path]]:
-    """A file for each past fix, about the commit before it; that commit, and where the file is.
-
-    `history`: a git directory with the commits before the source's.
-    """
-    for fix in past_fixes(history, own.commit, request.questions):
-        source = own.source.model_copy(update={"commit": fix.parent})
-        with GitFiles(history, fix.parent) as files:
-            made = questions_about(Tree(files), source, [fix.question], request.seed)
-        # The question's name stands in the folder's too, and both in the scenario's id.
-        room = _LONGEST_ID - 2 * len(fix.question.name) - len("-.")
-        name = f"{(request.name or folder_name(own.source.label))[:room]}-{fix.question.name}"
-        require_new(into, name)
-        yield fix.parent, write_questions(into, name, made)
 
 
 def require_new(into: Path, name: str) -> None:
@@ -122,24 +52,7 @@ def write_questions(into: Path, name: str, questions: ExactQuestions) -> Path:
     return path
 
 
-def _held_back(questions: Sequence[ExactQuestion], seed: int) -> list[ExactQuestion]:
-    lot = random.Random(f"held back {seed}")  # noqa: S311 - a published draw
-    chosen = set(lot.sample(range(len(questions)), len(questions) // _HELD_BACK))
-    return [
-        it.model_copy(update={"held_back": number in chosen}) for number, it in enumerate(questions)
-    ]
-
-
-def source_of(text: str) -> Source:
-    """`{kind: pypi, name: …, version: …, sha256: …}`. Raises FairtrialError if it is none."""
-    try:
-        return TypeAdapter[Source](Source).validate_python(yaml.safe_load(text))
-    except (ValueError, yaml.YAMLError) as error:
-        hint = "{kind: pypi, name: flask, version: 3.1.2, sha256: …}, as a scenario's repository"
-        raise FairtrialError(f"no source: {error}", where="--source", hint=hint) from error
-
-
-def _opened(checkout: Checkout, source: Source, *, pinned: bool) -> Repository:
+def open_repository(checkout: Checkout, source: Source, *, pinned: bool) -> Repository:
     pins = read_repos_lock(checkout.root) if pinned else None
     if pins is not None and checkout.project is not None:
         pins = read_repos_lock(checkout.project) | pins
@@ -158,7 +71,7 @@ def _opened(checkout: Checkout, source: Source, *, pinned: bool) -> Repository:
 
 def _text(questions: ExactQuestions) -> str:
     """Places on one line each, prompts folded."""
-    data = _plain(questions)
+    data = values_of(questions)
     head = {key: value for key, value in data.items() if key != "questions"}
     lines = [_dumped(head)]
     lines.append("questions:\n")
@@ -173,24 +86,13 @@ def _text(questions: ExactQuestions) -> str:
         for name in ("places", "optional", "wrong"):
             if places := key.get(name):
                 lines.append(f"      {name}:\n")
-                lines += [f"        - {_flow(place)}\n" for place in places]
+                lines += [f"        - {flow(place)}\n" for place in places]
     return "".join(lines)
-
-
-def _plain(record: Record) -> dict[str, Any]:
-    return record.model_dump(mode="json", exclude_defaults=True)
 
 
 def _dumped(data: object) -> str:
     text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=_COLUMNS)
     return text
-
-
-def _flow(data: object) -> str:
-    text: str = yaml.safe_dump(
-        data, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000
-    )
-    return text.strip()
 
 
 def read_suite(path: Path) -> ExactQuestions:
@@ -218,7 +120,7 @@ class CheckedSuite:
 
 def check_suite(checkout: Checkout, folder: Path) -> CheckedSuite:
     read = read_suite(folder / FILE)
-    repository = _opened(checkout, read.repository, pinned=True)
+    repository = open_repository(checkout, read.repository, pinned=True)
     with GitFiles(repository.path, repository.commit) as files:
         opinions = opinions_on(checkout, repository, Tree(files), read.questions)
     return CheckedSuite(name=folder.name, questions=read.questions, opinions=tuple(opinions))
@@ -308,12 +210,12 @@ def folder_name(label: str) -> str:
     """`pypi:flask==3.1.2` → `flask`; `git:local:shop@…` → `shop`."""
     bare = re.split(r"==|(?<=.)@", label.partition(":")[2])[0].removeprefix("local:")
     bare = bare.rstrip("/").removesuffix(".git").rpartition("/")[2]
-    return plain_name(bare)[:_LONGEST_FOLDER]
+    return plain_name(bare)[:LONGEST_FOLDER]
 
 
 def require_folder_name(name: str) -> None:
     """Raises FairtrialError if no scenario could begin with it."""
-    if not is_plain_name(name) or len(name) > _LONGEST_FOLDER:
-        what = f"a folder's name is of {PLAIN}, {_LONGEST_FOLDER} at most"
-        hint = f"--name {plain_name(name)[:_LONGEST_FOLDER] or 'shop'}"
+    if not is_plain_name(name) or len(name) > LONGEST_FOLDER:
+        what = f"a folder's name is of {PLAIN}, {LONGEST_FOLDER} at most"
+        hint = f"--name {plain_name(name)[:LONGEST_FOLDER] or 'shop'}"
         raise FairtrialError(what, where=f"--name {name}", hint=hint)

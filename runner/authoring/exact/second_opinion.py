@@ -112,13 +112,11 @@ def subject_of(question: ExactQuestion) -> str:
 def _asked_at(question: ExactQuestion, tree: Tree) -> Iterator[tuple[str, int]]:
     """Path and byte of a name."""
     key = question.key
-    if key.kind == "which_definition":
+    if key.kind in ("which_definition", "overriders"):
         yield from _in_line(next(it for it in key.optional if it.symbol), tree)
     elif key.kind == "path_to_sink":
         for name in dict.fromkeys(it.symbol for it in key.places if it.symbol):
             yield from _definitions(name, tree)
-    elif key.kind == "overriders":
-        yield from _in_line(next(it for it in key.optional if it.symbol), tree)
     else:
         yield from _definitions(subject_of(question), tree)
 

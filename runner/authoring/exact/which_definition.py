@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from runner.authoring.drafting.ancestry import BARE_MAY_BE_METHODS
 from runner.authoring.drafting.families import has_nameless_heir
+from runner.authoring.drafting.questions import lines_of
 from runner.authoring.drafting.syntax import NameUse, Parsed
 from runner.authoring.drafting.tree import ASIDE_FOLDERS, TEST_PATH
-from runner.authoring.exact.import_paths import means, module_at
 from runner.authoring.exact.kind import HALF_TEST, Ground, Kind, is_near, question
+from runner.authoring.exact.public_names import means, module_at
 from runner.grounding.outlines import Definition
 from runner.records import MustCite
 from runner.records.exact import ExactQuestion
@@ -42,8 +43,7 @@ class _Namesake(NamedTuple):
     @property
     def place(self) -> MustCite:
         it = self.definition
-        end = it.end if it.end > it.line else None
-        return MustCite(path=self.path, line=it.line, end=end, symbol=it.name)
+        return lines_of(self.path, it.line, it.end, it.name)
 
 
 class _ReachingCall(NamedTuple):

@@ -47,10 +47,6 @@ class FoundCanary:
     waited_sec: float = 0.0
     """For an index, before it answered."""
 
-    @property
-    def strength(self) -> int:
-        return self.evidence.strength
-
     def as_canary(self, repository: str) -> Canary:
         return Canary(
             repository=repository,
@@ -174,7 +170,7 @@ async def find_canary(  # noqa: PLR0913 - where, about what, and how long
                     turns.append((tool, calls_of_it, most))
                     break
                 continue
-            if best is None or found.strength > best.strength:
+            if best is None or found.evidence.strength > best.evidence.strength:
                 best = found
             if found.evidence.kind == "line":
                 return found

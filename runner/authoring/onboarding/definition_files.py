@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 
 import yaml
 
-from runner.records import ServerSpec
+from runner.authoring.onboarding.onboarding_state import OnboardedServer
+from runner.catalog.checkout import Checkout
+from runner.records import ServerSpec, server_of
+from runner.support.errors import FairtrialError
 
 _ORDER = (
     "name", "title", "version", "licence", "homepage", "notes", "substitutes", "image", "http",
@@ -57,3 +61,25 @@ def _list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
 
 _DefinitionDumper.add_representer(str, _text)
 _DefinitionDumper.add_representer(list, _list)
+
+
+# --- from one project into another ----------------------------------------------------------------
+
+
+def save(tried: OnboardedServer, project: Path) -> Path:
+    """Copies the server's folder; returns where it is. Raises FairtrialError if one is there."""
+    source = tried.folder / "images" / "servers" / tried.server
+    place = project / "images" / "servers" / tried.server
+    if place.exists():
+        hint = "remove it first, or --save into another folder"
+        raise FairtrialError("there is one already", where=str(place), hint=hint)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(source, place)
+    return place
+
+
+def copy_servers(checkout: Checkout, arms: Sequence[str], project: Path) -> None:
+    """Of the arms' servers those of the person's project: another is laid over what ships."""
+    for name, folder in checkout.catalog.servers.folders.items():
+        if checkout.is_own(folder) and name in {*map(server_of, arms)}:
+            shutil.copytree(folder, project / "images/servers" / name, dirs_exist_ok=True)

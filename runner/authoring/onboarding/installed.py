@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Literal
 
-from runner.authoring.onboarding.shell_lines import named_in
+from runner.authoring.onboarding.command_words import named_in
 from runner.records import Python
 from runner.sandbox.builder import BuilderSpec, open_builder
 from runner.sandbox.cell_layout import PATH, SERVER_USER

@@ -25,11 +25,9 @@ from runner.authoring.onboarding.server_source import (
 )
 from runner.authoring.onboarding.with_packages import environment, of_registry
 from runner.catalog.catalog import LoadedServer
+from runner.catalog.checkout import Checkout
 from runner.protocols import Log
 from runner.records import Canary, McpCall, Python, ServerSpec, WarmUp
-from runner.sandbox.base_image import BaseImage
-from runner.sandbox.builder import BuilderEnv
-from runner.sandbox.engine import Engine
 from runner.servers.volume import ServerVolume, ensure_volume
 
 UNKNOWN = Canary(repository="*", call=McpCall(tool="unknown"), contains="unknown")
@@ -40,28 +38,14 @@ TOLD_BYTES = 500_000_000
 _HUB = re.compile(r"^huggingface[-_.]hub==", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workbench:
-    """Where servers are installed."""
+def locker_of(checkout: Checkout) -> Locker:
+    it = checkout
+    return Locker(root=it.root, engine=it.engine, image=it.base.id, env=it.builder_env)
 
-    root: Path
-    engine: Engine
-    base: BaseImage
-    env: BuilderEnv
-    log: Log
 
-    @property
-    def locker(self) -> Locker:
-        return Locker(
-            root=self.root,
-            engine=self.engine,
-            image=self.base.id,
-            env=self.env,
-        )
-
-    def volume(self, spec: ServerSpec, folder: Path) -> ServerVolume:
-        server = LoadedServer(spec=spec, folder=folder, digest="")
-        return ensure_volume(self.engine, server, self.base, self.env, self.log)
+def volume_of(checkout: Checkout, spec: ServerSpec, folder: Path) -> ServerVolume:
+    it, server = checkout, LoadedServer(spec=spec, folder=folder, digest="")
+    return ensure_volume(it.engine, server, it.base, it.builder_env, it.log)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,50 +70,51 @@ class Candidate:
 
 
 def install(
-    asked: ServerSource, name: str, folder: Path, bench: Workbench, *, before: str
+    asked: ServerSource, name: str, folder: Path, checkout: Checkout, *, before: str
 ) -> Candidate:
     """Lock it, fill its volume, and read what it says of itself.
 
     Raises SourceError or ServerError if it cannot be locked or installed.
     """
-    candidate = _install(asked, name, folder, bench, before=before)
+    candidate = _install(asked, name, folder, checkout, before=before)
     found = candidate.installed
     env = environment(found.env, getattr(asked, "programs", ()))
     return replace(candidate, installed=replace(found, env=env))
 
 
 def _install(
-    asked: ServerSource, name: str, folder: Path, bench: Workbench, *, before: str
+    asked: ServerSource, name: str, folder: Path, checkout: Checkout, *, before: str
 ) -> Candidate:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if isinstance(asked, NpmPackage):
-        bench.locker.lock_npm(asked, folder, before=before)
+        locker_of(checkout).lock_npm(asked, folder, before=before)
         require_scripts(folder, asked.scripts)
-        return _from_registry("npm", asked.name, name, folder, bench)
+        return _from_registry("npm", asked.name, name, folder, checkout)
     if isinstance(asked, PypiPackage):
-        return _from_pypi(asked, name, folder, bench, before=before)
+        return _from_pypi(asked, name, folder, checkout, before=before)
     if isinstance(asked, DockerImage):
-        image = pinned(asked, bench.engine, bench.log)
+        image = pinned(asked, checkout.engine, checkout.log)
         found = described(image, name)
         return Candidate(folder=folder, installed=found, files={}, image=image.reference)
     if isinstance(asked, Command):
         return copied_candidate(folder, *copied_command(asked.words, name))
-    return _from_folder(asked, folder, bench, before=before)
+    return _from_folder(asked, folder, checkout, before=before)
 
 
 def _from_pypi(
-    asked: PypiPackage, name: str, folder: Path, bench: Workbench, *, before: str
+    asked: PypiPackage, name: str, folder: Path, checkout: Checkout, *, before: str
 ) -> Candidate:
     """With the extra that makes it a server, if it has one and none was asked for."""
-    python = bench.locker.lock_pypi(asked, folder, before=before)
-    candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
+    locker = locker_of(checkout)
+    python = locker.lock_pypi(asked, folder, before=before)
+    candidate = _from_registry("pypi", asked.name, name, folder, checkout, python=python)
     extra = candidate.installed.server_extra
     if asked.extras or not extra:
         return candidate
-    bench.log(f"  guessed: its extra {extra}; pypi:{asked.name}[EXTRAS] overrides it")
-    python = bench.locker.lock_pypi(replace(asked, extras=extra), folder, before=before)
-    candidate = _from_registry("pypi", asked.name, name, folder, bench, python=python)
+    checkout.log(f"  guessed: its extra {extra}; pypi:{asked.name}[EXTRAS] overrides it")
+    python = locker.lock_pypi(replace(asked, extras=extra), folder, before=before)
+    candidate = _from_registry("pypi", asked.name, name, folder, checkout, python=python)
     return replace(candidate, extra=extra)
 
 
@@ -140,19 +125,19 @@ def copied_candidate(
     return Candidate(folder=folder, installed=installed, files=files, unpinned=pinned)
 
 
-def _from_folder(asked: LocalPath, folder: Path, bench: Workbench, *, before: str) -> Candidate:
-    copied = copied_folder(asked.path)
+def _from_folder(asked: LocalPath, folder: Path, checkout: Checkout, *, before: str) -> Candidate:
+    locker, copied = locker_of(checkout), copied_folder(asked.path)
     pythons = pythons_for(copied.requires_python)
     python = pythons[0]
     needed: tuple[str, ...] = ()
     programs = "".join(f"{one}\n" for one in of_registry(asked.programs, "pypi"))
     if requirements := copied.requirements + programs:
-        python = bench.locker.lock_python(requirements, folder, before=before, pythons=pythons)
-        needed = bench.locker.lock_supplies(asked.programs, folder, python, before)
+        python = locker.lock_python(requirements, folder, before=before, pythons=pythons)
+        needed = locker.lock_supplies(asked.programs, folder, python, before)
     latest = dict.fromkeys((*of_registry(asked.programs, "npm"), *needed), "latest")
     if dependencies := {**latest, **copied.dependencies}:
         scripts = allowed(asked.scripts)
-        bench.locker.lock_node(dependencies, folder, before=before, scripts=scripts)
+        locker.lock_node(dependencies, folder, before=before, scripts=scripts)
     require_scripts(folder, asked.scripts)
     files = {**programs_of(folder), **copied.files}
     return copied_candidate(folder, replace(copied.installed, python=python), files)
@@ -163,7 +148,7 @@ def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
     package: str,
     name: str,
     folder: Path,
-    bench: Workbench,
+    checkout: Checkout,
     *,
     python: Python = "3.11",
 ) -> Candidate:
@@ -172,9 +157,9 @@ def _from_registry(  # noqa: PLR0913 - a package, and where it is installed
     spec = draft(
         name, InstalledPackage(name=package, version=version, entries={}, python=python), files
     )
-    say_size(bench.locker.downloads(folder, python), bench.log)
-    volume = bench.volume(spec, folder)
-    installed = look_into(bench.engine, volume.name, bench.base.id, kind, package)
+    say_size(locker_of(checkout).downloads(folder, python), checkout.log)
+    volume = volume_of(checkout, spec, folder)
+    installed = look_into(checkout.engine, volume.name, checkout.base.id, kind, package)
     return Candidate(folder=folder, installed=replace(installed, python=python), files=files)
 
 

@@ -6,16 +6,19 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 
 from runner.authoring.onboarding.command_words import (
     SECRET,
     behind_the_program,
     is_path,
+    named_in,
     once,
+    shown_in_shell,
     with_workspace,
 )
 from runner.authoring.onboarding.server_stderr import NO_START, without_terminal_codes
-from runner.authoring.onboarding.shell_lines import named_in, shown_in_shell
+from runner.records import ServerSpec
 
 SHOWN = "as its README shows"
 USUAL = "usual"
@@ -183,3 +186,42 @@ def _commands_in(text: str) -> list[str]:
     choices = [word for found in _CHOICES.finditer(text) for word in found["words"].split(",")]
     offered = [word for word in choices if re.fullmatch(_SERVING, word)]
     return [it for it in dict.fromkeys([*told, *called, *offered]) if it not in NO_START]
+
+
+# --- over HTTP: behind http_bridge.py, in its cell ------------------------------------------------
+
+BRIDGE = "http_bridge.py"
+_LISTENS = re.compile(
+    r"\b(?:listening|listens|running|serving|started|available)\b.{0,60}?"
+    r"(?:https?://\S+|\bport:? ?\d{2,5}|(?:localhost|127\.0\.0\.1|0\.0\.0\.0):\d{2,5})",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def listens(said: Iterable[str]) -> bool:
+    """Does a server say that it waits at a port? `said`: its stderr, and stray lines of stdout."""
+    return any(_LISTENS.search(text) for text in said)
+
+
+def bridged(spec: ServerSpec, where: str) -> ServerSpec:
+    """Behind the bridge. `where`: `PORT`, `PORT/PATH`, or empty for what it is found to open.
+
+    An image is left as it is: the bridge runs beside it, in the cell.
+    """
+    if spec.image is not None:
+        return spec.model_copy(update={"http": where})
+    text = resources.files("runner.sandbox").joinpath(BRIDGE).read_text("utf-8")
+    words = [where] if where else []
+    return spec.model_copy(
+        update={
+            "files": {**spec.files, BRIDGE: text},
+            "command": ("python3", f"{{install}}/{BRIDGE}", *words, "--", *spec.command),
+        }
+    )
+
+
+def over_http(ways: Iterable[Launch]) -> list[Launch]:
+    """The same ways, and before them the usual words for it."""
+    usual = (("--transport", "streamable-http"), ("--transport", "http"), ("--http",))
+    words = [Launch(args=args, why="usual for HTTP") for args in usual]
+    return [Launch(why="bare, over HTTP"), *words, *ways]

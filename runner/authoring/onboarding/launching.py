@@ -19,8 +19,7 @@ from runner.authoring.onboarding.copying import (
     over_copy,
     with_copy,
 )
-from runner.authoring.onboarding.launches import Launch
-from runner.authoring.onboarding.over_http import listens
+from runner.authoring.onboarding.launches import Launch, listens
 from runner.authoring.onboarding.programs import (
     SETUP_SEC,
     Ran,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,51 +45,43 @@ class Learnt(Record):
     """As of OnboardingState."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Memory:
-    """Of one try."""
+def keep(steps: OnboardingState, key: str, launch: Launch | None) -> None:
+    learnt = Learnt(
+        key=key,
+        asked=_plain(steps.asked),
+        entry=steps.given.entry,
+        before=steps.given.before,
+        http=steps.given.http,
+        scenario=steps.loaded.scenario.id if steps.chosen else "",
+        launch=None if launch is None else _plain(launch),
+        guesses=tuple(steps.guesses),
+        mends=tuple(steps.mends),
+    )
+    write_whole(steps.project / FILE, learnt.model_dump_json(indent=1) + "\n")
 
-    steps: OnboardingState
-    key: str
 
-    def keep(self, launch: Launch | None) -> None:
-        steps = self.steps
-        learnt = Learnt(
-            key=self.key,
-            asked=_plain(steps.asked),
-            entry=steps.given.entry,
-            before=steps.given.before,
-            http=steps.given.http,
-            scenario=steps.loaded.scenario.id if steps.chosen else "",
-            launch=None if launch is None else _plain(launch),
-            guesses=tuple(steps.guesses),
-            mends=tuple(steps.mends),
-        )
-        write_whole(steps.project / FILE, learnt.model_dump_json(indent=1) + "\n")
+def recall(steps: OnboardingState, key: str) -> None:
+    """Go on from there, and say so. Of another day, or spoilt, it is nothing."""
+    with suppress(OSError, ValidationError):
+        learnt = Learnt.model_validate_json((steps.project / FILE).read_bytes())
+        if learnt.key != key:
+            return
+        asked = TypeAdapter(type(steps.asked)).validate_python(learnt.asked)
+        launch = TypeAdapter(Launch | None).validate_python(learnt.launch)
+        _take(steps, learnt, asked, launch)
 
-    def recall(self) -> None:
-        """Go on from there, and say so. Of another day, or spoilt, it is nothing."""
-        steps = self.steps
-        with suppress(OSError, ValidationError):
-            learnt = Learnt.model_validate_json((steps.project / FILE).read_bytes())
-            if learnt.key != self.key:
-                return
-            asked = TypeAdapter(type(steps.asked)).validate_python(learnt.asked)
-            launch = TypeAdapter(Launch | None).validate_python(learnt.launch)
-            self._take(learnt, asked, launch)
 
-    def _take(self, learnt: Learnt, asked: ServerSource, launch: Launch | None) -> None:
-        steps = self.steps
-        steps.say("going on from the last try with these words, which had found:")
-        for guess in learnt.guesses or ("nothing that had to be guessed",):
-            steps.say(f"  {guess}")
-        steps.asked, steps.launch = asked, launch
-        steps.given = replace(
-            steps.given, entry=learnt.entry, before=learnt.before, http=learnt.http
-        )
-        steps.guesses, steps.mends = list(learnt.guesses), list(learnt.mends)
-        if learnt.scenario and learnt.scenario in steps.checkout.catalog.scenarios:
-            steps.loaded, steps.chosen = steps.checkout.scenario(learnt.scenario), True
+def _take(
+    steps: OnboardingState, learnt: Learnt, asked: ServerSource, launch: Launch | None
+) -> None:
+    steps.say("going on from the last try with these words, which had found:")
+    for guess in learnt.guesses or ("nothing that had to be guessed",):
+        steps.say(f"  {guess}")
+    steps.asked, steps.launch = asked, launch
+    steps.given = replace(steps.given, entry=learnt.entry, before=learnt.before, http=learnt.http)
+    steps.guesses, steps.mends = list(learnt.guesses), list(learnt.mends)
+    if learnt.scenario and learnt.scenario in steps.checkout.catalog.scenarios:
+        steps.loaded, steps.chosen = steps.checkout.scenario(learnt.scenario), True
 
 
 def key_of(asked: ServerSource, given: Overrides, about: Mapping[str, Any]) -> str:

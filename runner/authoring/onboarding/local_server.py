@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -186,9 +186,10 @@ def _files(path: Path, place: str) -> dict[str, str]:
     """Every text file below, by its path in the volume. Raises FairtrialError past the limit."""
     files: dict[str, str] = {}
     size_bytes = 0
-    for file in _walk(path):
+    for file in files_below(path, _ASIDE):
         data = file.read_bytes()
-        if b"\0" in data[:8000]:
+        # A lock names addresses, and is made anew here.
+        if b"\0" in data[:8000] or file.name == "package-lock.json":
             continue
         size_bytes += len(data)
         if size_bytes > MOST_BYTES:
@@ -199,15 +200,11 @@ def _files(path: Path, place: str) -> dict[str, str]:
     return files
 
 
-def _walk(path: Path) -> Iterator[Path]:
+def files_below(path: Path, aside: Collection[str]) -> Iterator[Path]:
+    """In order, without what is hidden, and without the folders that are called as `aside`."""
     for folder, folders, files in os.walk(path):
-        folders[:] = sorted(
-            name for name in folders if name not in _ASIDE and not name.startswith(".")
-        )
-        for name in sorted(files):
-            # A lock names addresses, and is made anew here.
-            if not name.startswith(".") and name != "package-lock.json":
-                yield Path(folder, name)
+        folders[:] = sorted(it for it in folders if it not in aside and not it.startswith("."))
+        yield from (Path(folder, name) for name in sorted(files) if not name.startswith("."))
 
 
 def _text_of(path: Path) -> str:

@@ -88,10 +88,14 @@ class Locker:
         if before:
             command += ["--exclude-newer", before]
         command += [str(folder / "requirements.in"), "-o", str(folder / "requirements.txt")]
-        with tempfile.TemporaryDirectory() as scratch:
-            tools = HostTools(root=self.root, env=self.env, scratch=Path(scratch))
-            hint = f"check its name and version; the sandbox has Python {' and '.join(PYTHONS)}"
+        hint = f"check its name and version; the sandbox has Python {' and '.join(PYTHONS)}"
+        with self._host_tools() as tools:
             tools.run(command, "its packages could not be locked", hint=hint)
+
+    @contextmanager
+    def _host_tools(self) -> Iterator[HostTools]:
+        with tempfile.TemporaryDirectory() as scratch:
+            yield HostTools(root=self.root, env=self.env, scratch=Path(scratch))
 
     def _compiler(self, python: Python) -> list[str]:
         command = [str(find_uv(self.root)), "pip", "compile", "--quiet", "--no-config"]
@@ -103,10 +107,9 @@ class Locker:
         lock = folder / "requirements.txt"
         if not lock.exists():
             return {}
-        with tempfile.TemporaryDirectory() as scratch:
-            told = Path(scratch) / "pylock.toml"
-            command = [*self._compiler(python), "--no-deps", "--python-platform", _PLATFORM]
-            tools = HostTools(root=self.root, env=self.env, scratch=Path(scratch))
+        command = [*self._compiler(python), "--no-deps", "--python-platform", _PLATFORM]
+        with self._host_tools() as tools:
+            told = tools.scratch / "pylock.toml"
             try:
                 tools.run([*command, str(lock), "-o", str(told)], "no sizes", hint="")
                 return sizes_in(told.read_text(encoding="utf-8"))
@@ -226,14 +229,14 @@ class Locker:
 
     def _resolves(self, requirement: str, python: Python, before: str) -> bool:
         """Alone, without what it needs."""
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch)
-            (folder / "in.txt").write_text(requirement, encoding="utf-8")
-            command = [*self._compiler(python), "--no-deps", str(folder / "in.txt")]
+        with self._host_tools() as tools:
+            asked = tools.scratch / "in.txt"
+            asked.write_text(requirement, encoding="utf-8")
+            command = [*self._compiler(python), "--no-deps", str(asked)]
             if before:
                 command += ["--exclude-newer", before]
             try:
-                HostTools(root=self.root, env=self.env, scratch=folder).run(command, "no", hint="")
+                tools.run(command, "no", hint="")
             except EngineError:
                 return False
         return True

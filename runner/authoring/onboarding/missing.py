@@ -39,11 +39,11 @@ _ANYBODYS = frozenset(
 )
 """What packages call their own parts: in a registry, a stranger has the name."""
 
+Added = tuple[NpmPackage | PypiPackage, str] | None
+"""The same with one package more, and that package in words; None if none is named."""
 
-def with_missing(
-    asked: NpmPackage | PypiPackage, problem: str
-) -> tuple[NpmPackage | PypiPackage, str] | None:
-    """The same with one package more, and that package in words; None if none is named."""
+
+def with_missing(asked: NpmPackage | PypiPackage, problem: str) -> Added:
     if isinstance(asked, NpmPackage):
         return _npm(asked, problem)
     if pinned := _PYTHON_PINNED.search(problem):
@@ -64,7 +64,7 @@ def tells_to_install(text: str) -> bool:
     return bool(_PYTHON_TOLD.search(text) or _NODE_TOLD.search(text))
 
 
-def _told(asked: PypiPackage, told: re.Match[str]) -> tuple[NpmPackage | PypiPackage, str] | None:
+def _told(asked: PypiPackage, told: re.Match[str]) -> Added:
     if _plain(told["name"]) == _plain(asked.name):
         # With its extra it says so still: what that brings is not what it was written for.
         return _with_extras(asked, told["extras"]) or _with_older_sdk(asked, told)
@@ -75,21 +75,19 @@ def _told(asked: PypiPackage, told: re.Match[str]) -> tuple[NpmPackage | PypiPac
     return _added(asked, f"{told['name']}{extras}")
 
 
-def _lacked(asked: PypiPackage, problem: str) -> tuple[NpmPackage | PypiPackage, str] | None:
+def _lacked(asked: PypiPackage, problem: str) -> Added:
     found = _PYTHON_MODULE.search(problem)
     if found is None or found[1] in _ANYBODYS or found[1].startswith("_"):
         return None
     return _added(asked, _OTHER_NAMES.get(found[1], found[1].replace("_", "-")))
 
 
-def _npm(asked: NpmPackage, problem: str) -> tuple[NpmPackage | PypiPackage, str] | None:
+def _npm(asked: NpmPackage, problem: str) -> Added:
     found = _NODE_TOLD.search(problem) or _NODE_MODULE.search(problem)
     return None if found is None or found[1] in _ANYBODYS else _added(asked, found[1])
 
 
-def _added(
-    asked: NpmPackage | PypiPackage, name: str
-) -> tuple[NpmPackage | PypiPackage, str] | None:
+def _added(asked: NpmPackage | PypiPackage, name: str) -> Added:
     known = [one for one in asked.also if _plain(one) == _plain(name)]
     is_new = not known or (name not in known and name != _plain(name))
     if not is_new or _plain(name) == _plain(asked.name):
@@ -98,17 +96,13 @@ def _added(
     return replace(asked, also=(*others, name)), name
 
 
-def _with_extras(
-    asked: PypiPackage, extras: str | None
-) -> tuple[NpmPackage | PypiPackage, str] | None:
+def _with_extras(asked: PypiPackage, extras: str | None) -> Added:
     if not extras or asked.extras:
         return None
     return replace(asked, extras=extras), f"{asked.name}[{extras}]"
 
 
-def _with_older_sdk(
-    asked: PypiPackage, told: re.Match[str]
-) -> tuple[NpmPackage | PypiPackage, str] | None:
+def _with_older_sdk(asked: PypiPackage, told: re.Match[str]) -> Added:
     is_of_sdk = re.search(r"\bmcp\b", told.string, re.IGNORECASE)
     return _added(asked, "mcp<2") if is_of_sdk else None
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runner.authoring.onboarding.installing import Workbench
 from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.server_source import ServerSource
 from runner.catalog.catalog import LoadedScenario
@@ -99,9 +98,3 @@ class OnboardingState:
 
     def say(self, text: str) -> None:
         self.checkout.log(text)
-
-    @property
-    def bench(self) -> Workbench:
-        it = self.checkout
-        env = it.builder_env
-        return Workbench(root=it.root, engine=it.engine, base=it.base, env=env, log=it.log)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from runner.authoring.onboarding import saving
+from runner.authoring.onboarding.definition_files import save
 from runner.authoring.onboarding.flow import find_out
 from runner.authoring.onboarding.onboarding_state import AskPerson, Overrides
 from runner.authoring.onboarding.starting import About, name_for, opened, read_server
@@ -76,7 +76,7 @@ def _define(package: str, checkout: Checkout, project: Path, scenario: str, ask:
     asked, about = read_server((package,), (), ""), About(scenarios=(scenario,))
     with opened(asked, Overrides(), about, checkout, ask) as steps:
         tried = find_out(steps)
-        saving.save(tried, project)
+        save(tried, project)
     return tried.server
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from runner.authoring.onboarding import fetched, installs, repository_choice, ways
+from runner.authoring.onboarding import fetched, installs, repository_choice
 from runner.authoring.onboarding.canaries import FoundCanary
 from runner.authoring.onboarding.fetched import Supply
 from runner.authoring.onboarding.installs import Change
@@ -128,14 +128,14 @@ FOLDER: Remedy[Callable[[StartAttempt], tuple[str, ...]]] = Remedy(
     answers="a write in a folder of the repository's is refused that is none of its own",
     does="mounts one there that it may write (private)",
     hits=4,
-    find=ways.own_folders,
+    find=installs.own_folders,
 )
 PROGRAM_FIRST: Remedy[Callable[[SearchContext, StartAttempt], list[str]]] = Remedy(
     name="a program before it starts",
     answers="it does not start, or a running server shuts out a program of its own",
     does="runs that program before it starts",
     hits=RECORDED,
-    find=ways.programs_first,
+    find=installs.programs_first,
 )
 REPOSITORY: Remedy[Callable[[OnboardingState, StartAttempt], bool]] = Remedy(
     name="another repository",
@@ -150,21 +150,21 @@ WAYS: tuple[Way, ...] = (
         answers="it does not start, or shows nothing",
         does="starts it with a command or an option for a folder that --help names",
         hits=1,
-        find=ways.by_its_help,
+        find=installs.by_its_help,
     ),
     Remedy(
         name="a copy of the repository",
         answers="a file where it is started is refused, or a folder that is not its own",
         does="starts it on a copy whose paths are told as the repository's",
         hits=RECORDED,
-        find=ways.on_a_copy,
+        find=installs.on_a_copy,
     ),
     Remedy(
         name="a variable",
         answers="its README or its complaint names one that holds a project",
         does="starts it with our folder in that",
         hits=1,
-        find=ways.with_variables,
+        find=installs.with_variables,
     ),
 )
 TOLD: tuple[Telling, ...] = (
@@ -174,13 +174,6 @@ TOLD: tuple[Telling, ...] = (
         does="runs it, in every cell from then on",
         hits=1,
         find=SettingUp.run_named,
-    ),
-    Remedy(
-        name="a call it spells",
-        answers="an answer spells a call of another tool",
-        does="makes that call first",
-        hits=1,
-        find=SettingUp.call_spelled,
     ),
     Remedy(
         name="a tool that sets up",

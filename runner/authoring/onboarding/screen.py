@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from runner.authoring.onboarding.copying import SUBSTITUTE
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
-from runner.authoring.onboarding.preflight import ServerUse
-from runner.authoring.onboarding.tools_share import ToolsShare
+from runner.authoring.onboarding.preflight import ServerUse, ToolsShare
 from runner.report import tables
 from runner.report.grid import clean
 from runner.report.records import ArmReport, Delta, Report
@@ -143,7 +142,7 @@ def _rows(report: Report, use: ServerUse) -> Iterator[str]:
         cites = f"{parts.grounded}/{parts.total}"
         row = (
             f"{arm.label[:_LABEL]:{_LABEL}} {_number(_score(report, arm), 3):>8}  "
-            f"{cites:>10}  {_count(_tokens(arm)):>6} {_number(arm.costs.agent_sec, 1):>5}  "
+            f"{cites:>10}  {_count(arm.costs.new_tokens):>6} {_number(arm.costs.agent_sec, 1):>5}  "
             f"{calls:>5}  {errors:>6}"
         )
         yield row.rstrip()
@@ -162,11 +161,6 @@ def _count(value: int | None) -> str:
     if value is None:
         return "–"
     return f"{value / 1000:.1f}k" if value >= 1000 else str(value)
-
-
-def _tokens(arm: ArmReport) -> int | None:
-    """New ones: what the ratio is of."""
-    return arm.costs.new_tokens
 
 
 def _calls(arm: ArmReport, use: ServerUse | None) -> tuple[str, str]:

@@ -9,12 +9,13 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from runner.authoring.drafting.command import DraftRequest, new_scenarios
 from runner.authoring.exact.own_questions import OwnQuestions, make_questions
-from runner.authoring.onboarding.learnt import Memory, key_of
+from runner.authoring.onboarding import learnt
 from runner.authoring.onboarding.onboarding_state import (
     DEFAULT_SCENARIO,
     AskPerson,
@@ -56,7 +57,7 @@ class About:
     """What the server is measured with: a scenario, or a repository of the person's own."""
 
     scenarios: tuple[str, ...] = ()
-    """One at most; empty for one that ships."""
+    """Of a try one at most; empty for one that ships."""
     repo: str = ""
     """A path or URL to ask about; empty for a scenario's."""
     commit: str | None = None
@@ -100,9 +101,9 @@ def opened(  # noqa: PLR0913 - what a person says, and where it is done
             )
             if not about.scenarios and not about.repo:
                 steps.choose(steps.loaded)
-            memory = Memory(steps=steps, key=key_of(asked, given, vars(about)))
-            memory.recall()
-            steps.keep = memory.keep
+            key = learnt.key_of(asked, given, vars(about))
+            learnt.recall(steps, key)
+            steps.keep = partial(learnt.keep, steps, key)
             yield steps
         finally:
             own.close_files()
@@ -164,15 +165,19 @@ def copy_scenario(folder: Path, source: Path, project: Path) -> None:
 
 def _with_keys(about: About, checkout: Checkout, project: Path) -> str:
     """The first of the questions whose whole answer is proven; empty if there are none."""
-    asked = OwnQuestions(
-        repo=about.repo, count=about.questions, commit=about.commit, dirty=about.dirty
-    )
     try:
-        names = make_questions(asked, project, checkout.state, checkout.environ, checkout.log)
+        return own_questions(about, checkout, project)[0]
     except FairtrialError as error:
         checkout.log(f"  {error.what}")
         return ""
-    return names[0]
+
+
+def own_questions(about: About, checkout: Checkout, project: Path) -> list[str]:
+    """Made about a repository of the person's own. Raises FairtrialError."""
+    asked = OwnQuestions(
+        repo=about.repo, count=about.questions, commit=about.commit, dirty=about.dirty
+    )
+    return make_questions(asked, project, checkout.state, checkout.environ, checkout.log)
 
 
 def questions_of(checkout: Checkout, scenario: str, count: int) -> tuple[str, ...]:

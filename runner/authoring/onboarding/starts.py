@@ -9,11 +9,16 @@ from dataclasses import replace
 from runner.authoring.onboarding.command_words import folders_called_after, variables_in
 from runner.authoring.onboarding.fetched import MODEL_SUPPLY
 from runner.authoring.onboarding.installed import InstalledPackage, SeveralEntries, choose_entry
-from runner.authoring.onboarding.installing import Candidate, draft, install, offline_variables
-from runner.authoring.onboarding.launches import Launch, launches
+from runner.authoring.onboarding.installing import (
+    Candidate,
+    draft,
+    install,
+    offline_variables,
+    volume_of,
+)
+from runner.authoring.onboarding.launches import Launch, bridged, launches, over_http
 from runner.authoring.onboarding.locking import PYTHONS
 from runner.authoring.onboarding.onboarding_state import OnboardingState, Overrides
-from runner.authoring.onboarding.over_http import bridged, over_http
 from runner.authoring.onboarding.programs import commands_shown, runnable
 from runner.authoring.onboarding.scripts import notes_on
 from runner.authoring.onboarding.search_context import SearchContext
@@ -28,7 +33,7 @@ from runner.runs.prepare import workspace
 def installed(steps: OnboardingState) -> Candidate:
     steps.say("1/6 locking and installing")
     before = steps.given.before
-    candidate = install(steps.asked, steps.name, steps.folder, steps.bench, before=before)
+    candidate = install(steps.asked, steps.name, steps.folder, steps.checkout, before=before)
     if candidate.extra and isinstance(steps.asked, PypiPackage):
         # Where it says that it lacks that, something else is amiss.
         steps.asked = replace(steps.asked, extras=candidate.extra)
@@ -79,7 +84,7 @@ def started(
         spec = bridged(spec, given.http)
     volume = None
     if spec.image is None:
-        volume = steps.bench.volume(spec, steps.folder).name
+        volume = volume_of(steps.checkout, spec, steps.folder).name
     programs = commands_shown(installed.readme, list(installed.entries))
     ground = replace(
         _ground(steps, volume),

@@ -6,15 +6,18 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from runner import __version__
-from runner.authoring.exact.own_questions import OwnQuestions, make_questions
 from runner.authoring.onboarding.calling import stand
 from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO, AskPerson, Overrides
 from runner.authoring.onboarding.server_source import ServerSource, slug_of
-from runner.authoring.onboarding.starting import begin, copy_scenario, questions_of
+from runner.authoring.onboarding.starting import (
+    About,
+    begin,
+    copy_scenario,
+    own_questions,
+    questions_of,
+)
 from runner.authoring.versions import concluding
 from runner.authoring.versions.defining import DefinedVersion, Definer
 from runner.authoring.versions.examining import (
@@ -27,13 +30,14 @@ from runner.authoring.versions.examining import (
     seconds_of,
     side_of,
 )
-from runner.authoring.versions.figure_changes import figure_changes, figures_of
 from runner.authoring.versions.session_changes import (
     LOST,
     ReplayedSession,
     under_new_names,
 )
 from runner.authoring.versions.side_changes import (
+    figure_changes,
+    figures_of,
     noise_changes,
     package_changes,
     start_changes,
@@ -80,11 +84,7 @@ class ComparedWith:
     head: AskedVersion
     given: Overrides = field(default_factory=Overrides)
     """How both are started, where that is not guessed."""
-    scenarios: tuple[str, ...] = ()
-    repo: str = ""
-    commit: str | None = None
-    dirty: bool = False
-    questions: int = QUESTIONS
+    about: About
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ def defined_pair(asked: ComparedWith, checkout: Checkout, ask: AskPerson) -> Ite
     project = checkout.state / "compare" / slug_of(base.source)
     with lock_or_refuse(project / ".lock", what="this comparison", hint="wait for it to end"):
         begin(project)
-        names = _questions(asked, checkout, project)
+        names = _questions(asked.about, checkout, project)
         own = checkout.over(project)
         definer = Definer(checkout=own, scenario=names[0], given=asked.given, ask=ask)
         try:
@@ -152,13 +152,10 @@ def defined_pair(asked: ComparedWith, checkout: Checkout, ask: AskPerson) -> Ite
             own.close_files()
 
 
-def _questions(about: ComparedWith, checkout: Checkout, project: Path) -> tuple[str, ...]:
+def _questions(about: About, checkout: Checkout, project: Path) -> tuple[str, ...]:
     """With a key, about one repository: those of the person's, or drawn of those that ship."""
     if about.repo:
-        asked = OwnQuestions(
-            repo=about.repo, count=about.questions, commit=about.commit, dirty=about.dirty
-        )
-        return tuple(make_questions(asked, project, checkout.state, checkout.environ, checkout.log))
+        return tuple(own_questions(about, checkout, project))
     for name in about.scenarios:
         loaded = checkout.scenario(name)
         if checkout.project is not None and checkout.is_own(loaded.folder):
@@ -303,26 +300,24 @@ class VersionComparing:
         found: Iterable[VersionChange],
         paired: Sequence[PairedAnswers],
     ) -> VersionComparison:
-        changes = concluding.read_in_order(found, self.settings)
-        conclusion = concluding.concluded(base, head, changes, paired)
-        unmatched = concluding.unmatched(changes, self.settings.allow)
+        found = list(found)
+        reused = self.answered.reused if self.answered else 0
+        sides = base.model_copy(update={"reused": reused}), head
+        asked = concluding.in_order(found, self.settings.only)
+        unmatched = concluding.unmatched(asked, self.settings.allow)
         checkout = self.pair.checkout
         label = checkout.scenario(self.pair.scenarios[0]).scenario.repository.label
-        return VersionComparison(
-            fairtrial=__version__,
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        return concluding.comparison(
+            sides,
+            found,
+            paired,
+            self.settings,
             machine=engine_facts(checkout.engine).machine,
             repository=label,
-            verdict=conclusion.verdict,
-            sentence=conclusion.sentence,
-            base=base.model_copy(update={"reused": self.answered.reused if self.answered else 0}),
-            head=head,
             checks=tuple(it for it in VERSION_CHECKS if self._asks(it)),
             not_asked=(
                 _ADVISORIES,
                 *(f"{it.name} is allowed, and there is no such change" for it in unmatched),
             ),
-            changes=tuple(changes),
-            paired=tuple(paired),
             wall_sec=round(time.monotonic() - self.pair.started, 1),
         )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from typing import Any
 
+from runner import __version__
+from runner.authoring.versions.named_change import named_change
 from runner.records.versions import (
     VERSION_CHECKS,
     AllowedChange,
@@ -14,8 +18,10 @@ from runner.records.versions import (
     VersionAnswer,
     VersionChange,
     VersionCheck,
+    VersionComparison,
     VersionSide,
     VersionVerdict,
+    Weight,
 )
 from runner.scoring import statistics
 
@@ -54,22 +60,10 @@ def _of_program(one: PairedAnswers, answers: Sequence[VersionAnswer]) -> Iterato
         named = ", ".join(_named(it) for it in worse[:_QUESTIONS_NAMED])
         says = f"F1 of {len(answers)} questions with a key: {before} → {after} "
         says += f"(margin {one.margin:g}); first {named}"
-        yield VersionChange(
-            check="exact",
-            name="exact:worse",
-            weight="regression",
-            says=says,
-            base=before,
-            head=after,
-        )
+        yield named_change("exact", "worse", "regression", says, base=before, head=after)
         return
     for it in worse:
-        yield VersionChange(
-            check="exact",
-            name=f"exact:{it.scenario}",
-            weight="note",
-            says=f"the figure of {_named(it)}",
-        )
+        yield named_change("exact", it.scenario, "note", f"the figure of {_named(it)}")
 
 
 def _named(answer: VersionAnswer) -> str:
@@ -81,23 +75,11 @@ def _of_model(one: PairedAnswers) -> Iterator[VersionChange]:
     says = f"with {one.model}, head less base is {one.mean:+.3f}{interval}, over {one.pairs} pairs"
     if one.says == "worse":
         says += f": worse by more than {one.margin:g}"
-        yield VersionChange(
-            check="model", name=f"model:worse:{one.model}", weight="regression", says=says
-        )
-    else:
-        yield VersionChange(
-            check="model", name=f"model:{one.says}:{one.model}", weight="note", says=says
-        )
+    weight: Weight = "regression" if one.says == "worse" else "note"
+    yield named_change("model", f"{one.says}:{one.model}", weight, says)
 
 
 # --- what is meant, and in which order it is read -----------------------------------------------
-
-
-def read_in_order(
-    changes: Iterable[VersionChange], settings: CompareSettings
-) -> list[VersionChange]:
-    """Of the asked checks, with what is meant marked so."""
-    return in_order(with_allowed(changes, settings.allow), settings.only)
 
 
 def with_allowed(
@@ -135,6 +117,29 @@ def unmatched(
 class VersionConclusion:
     verdict: VersionVerdict
     sentence: str
+
+
+def comparison(
+    sides: tuple[VersionSide, VersionSide],
+    found: Iterable[VersionChange],
+    paired: Sequence[PairedAnswers],
+    settings: CompareSettings,
+    **rest: Any,
+) -> VersionComparison:
+    """Of the asked checks, with what is meant marked so. `rest`: what else the record has."""
+    changes = in_order(with_allowed(found, settings.allow), settings.only)
+    conclusion = concluded(*sides, changes, paired)
+    return VersionComparison(
+        fairtrial=__version__,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        verdict=conclusion.verdict,
+        sentence=conclusion.sentence,
+        base=sides[0],
+        head=sides[1],
+        changes=tuple(changes),
+        paired=tuple(paired),
+        **rest,
+    )
 
 
 EXIT_CODES: Mapping[VersionVerdict, int] = {"no_regression": 0, "regression": 1, "too_few": 5}

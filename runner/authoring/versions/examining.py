@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from runner.authoring.onboarding.calling import Stand
 from runner.authoring.onboarding.tool_roles import for_looking
-from runner.authoring.versions.answer_changes import ReplayedAnswer
 from runner.authoring.versions.defining import DefinedVersion
+from runner.authoring.versions.session_changes import ReplayedAnswer
 from runner.records import McpCall, ServerCard, ToolCall, canonical_json
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import iter_transcript
@@ -58,7 +58,6 @@ class ExaminedVersion:
     side: VersionSide
     stand: Stand
     tools: tuple[mcp_types.Tool, ...] = ()
-    cards: tuple[ServerCard, ...] = field(default=())
 
 
 def side_of(defined: DefinedVersion, stand: Stand) -> ExaminedVersion:
@@ -115,7 +114,7 @@ def with_reading(one: ExaminedVersion) -> ExaminedVersion:
         "readings": (*one.side.readings, _reading(card)),
     }
     side = one.side.model_copy(update=update)
-    return replace(one, side=side, cards=(*one.cards, card))
+    return replace(one, side=side)
 
 
 def _faulty(one: ExaminedVersion, error: FairtrialError) -> ExaminedVersion:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
-from runner import __version__
 from runner.authoring.versions import concluding
+from runner.authoring.versions.tool_changes import gone, new
 from runner.records import Scenario, is_candidate
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.records.versions import (
@@ -88,37 +87,21 @@ def compared_runs(
     paired = tuple(pairs.paired(concluding.answers_margin(settings)))
     found = [*_tools(*sides), *concluding.answer_changes(answers, paired)]
     only = settings.only or CHECKS
-    changes = concluding.read_in_order(found, settings)
-    ended = concluding.concluded(*sides, changes, paired)
-    return VersionComparison(
-        fairtrial=__version__,
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    return concluding.comparison(
+        sides,
+        found,
+        paired,
+        settings,
         machine="",
         repository=f"{len({it.scenario for it in answers})} questions of two finished runs",
-        verdict=ended.verdict,
-        sentence=ended.sentence,
-        base=sides[0],
-        head=sides[1],
         checks=tuple(it for it in CHECKS if it in only),
         not_asked=("whatever needs the servers themselves: finished runs were compared",),
-        changes=tuple(changes),
         answers=answers,
-        paired=paired,
         wall_sec=0.0,
     )
 
 
 def _tools(base: VersionSide, head: VersionSide) -> Iterator[VersionChange]:
     """By their names alone: a run keeps no more of a listing than its digest."""
-    for name in base.tools:
-        if name not in head.tools:
-            gone = f"the tool {name} is gone"
-            yield VersionChange(
-                check="tools", name=f"tools:gone:{name}", weight="regression", says=gone, base=name
-            )
-    for name in head.tools:
-        if name not in base.tools:
-            new = f"the tool {name} is new"
-            yield VersionChange(
-                check="tools", name=f"tools:new:{name}", weight="note", says=new, head=name
-            )
+    yield from (gone(name) for name in base.tools if name not in head.tools)
+    yield from (new(name) for name in head.tools if name not in base.tools)

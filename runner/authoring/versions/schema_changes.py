@@ -172,15 +172,10 @@ def _of_bounds(pair: _SchemaPair) -> Iterator[SchemaChange]:
         is_narrower = after is not None and (before is None or sign * after > sign * before)
         kind: Kind = "breaking" if is_narrower else "harmless"
         yield pair.change(kind, name, f"has another {name}", base=before, head=after)
-    if pair.base.get("pattern") != pair.head.get("pattern"):
-        kind = "breaking" if pair.head.get("pattern") else "harmless"
-        yield pair.change(
-            kind,
-            "pattern",
-            "has another pattern",
-            base=pair.base.get("pattern"),
-            head=pair.head.get("pattern"),
-        )
+    before, after = pair.base.get("pattern"), pair.head.get("pattern")
+    if before != after:
+        kind = "breaking" if after else "harmless"
+        yield pair.change(kind, "pattern", "has another pattern", base=before, head=after)
 
 
 def _of_default(pair: _SchemaPair) -> Iterator[SchemaChange]:

@@ -1,10 +1,24 @@
-"""What is seen of two examined versions without asking them anything: start, packages, noise."""
+"""What is seen of two examined versions without asking them anything: start, packages, figures.
+
+Each version is examined several times, in turns. A figure is worse if the head's least is above the
+base's greatest by the margin and by the floor: of two equal versions with three readings each,
+chance puts all of one above all of the other once in twenty, and the margin makes of that never.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from runner.records.versions import VersionChange, VersionCheck, VersionSide, Weight
+from runner.authoring.versions.named_change import named_change
+from runner.records.versions import (
+    VersionChange,
+    VersionCheck,
+    VersionFigure,
+    VersionReading,
+    VersionSide,
+    Weight,
+)
 
 _SHOWN = 8
 
@@ -13,15 +27,15 @@ def start_changes(base: VersionSide, head: VersionSide, otherwise: str) -> Itera
     """`otherwise`: why the head could not be defined as the base is; empty if it is."""
     if head.fault:
         says = f"it does not start, or is never ready: {head.fault}"
-        yield _change("start", "start:fails", "regression", says, head=head.fault)
+        yield named_change("start", "fails", "regression", says, head=head.fault)
     elif otherwise:
         says = f"it is not started and proven as the base is: {otherwise}"
-        yield _change("start", "start:otherwise", "regression", says, head=otherwise)
+        yield named_change("start", "otherwise", "regression", says, head=otherwise)
     yield from _of_probe(base, head)
     if base.protocol and head.protocol and base.protocol != head.protocol:
         says = f"it speaks protocol {head.protocol}, and the base {base.protocol}"
         both = {"base": base.protocol, "head": head.protocol}
-        yield _change("protocol", "protocol:version", "note", says, **both)
+        yield named_change("protocol", "version", "note", says, **both)
 
 
 def _of_probe(base: VersionSide, head: VersionSide) -> Iterator[VersionChange]:
@@ -32,7 +46,7 @@ def _of_probe(base: VersionSide, head: VersionSide) -> Iterator[VersionChange]:
         # One of three may be the machine's doing; two are hardly.
         weight: Weight = "regression" if 2 * sum(after) < len(after) else "note"
         says = f"its health probe passes {passed}, and the base's always"
-        yield _change("probe", "probe:fails", weight, says, head=passed)
+        yield named_change("probe", "fails", weight, says, head=passed)
 
 
 def noise_changes(base: VersionSide, head: VersionSide) -> Iterator[VersionChange]:
@@ -54,7 +68,7 @@ def _counted(
     weight: Weight = "regression" if max(before) == 0 else "note"
     both = {"base": f"{max(before)}", "head": f"{min(after)}"}
     says = f"{what}: {both['base']} → {both['head']}"
-    yield _change(check, f"{check}:more", weight, says, **both)
+    yield named_change(check, "more", weight, says, **both)
 
 
 def package_changes(base: VersionSide, head: VersionSide) -> Iterator[VersionChange]:
@@ -68,7 +82,7 @@ def package_changes(base: VersionSide, head: VersionSide) -> Iterator[VersionCha
             shown = ", ".join(_moved(name, before, after) for name in sorted(names)[:_SHOWN])
             rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             says = f"{len(names)} packages {what}: {shown}{rest}"
-            yield _change("dependencies", f"dependencies:{what}", "note", says)
+            yield named_change("dependencies", what, "note", says)
 
 
 def _moved(name: str, before: dict[str, str], after: dict[str, str]) -> str:
@@ -76,7 +90,105 @@ def _moved(name: str, before: dict[str, str], after: dict[str, str]) -> str:
     return f"{name} {' → '.join(versions)}"
 
 
-def _change(  # noqa: PLR0913 - a change has no fewer parts
-    check: VersionCheck, name: str, weight: Weight, says: str, *, base: str = "", head: str = ""
-) -> VersionChange:
-    return VersionChange(check=check, name=name, weight=weight, says=says, base=base, head=head)
+# --- measured figures -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureRule:
+    """How a figure is read off a side, and what more of it is nothing."""
+
+    what: str
+    unit: str
+    margin: float
+    """Share of the base's; fairtrial.yaml may say another."""
+    floor: float
+    """In the unit."""
+
+
+RULES: Mapping[VersionCheck, FigureRule] = {
+    "tokens": FigureRule(what="schema tax", unit="tokens", margin=0.25, floor=100),
+    "ready": FigureRule(what="ready time", unit="s", margin=0.5, floor=1.0),
+    "index": FigureRule(what="index time", unit="s", margin=0.5, floor=1.0),
+    "memory": FigureRule(what="memory", unit="MB", margin=0.25, floor=25),
+    "disk": FigureRule(what="disk", unit="MB", margin=0.25, floor=5),
+    "install": FigureRule(what="install size", unit="MB", margin=0.25, floor=10),
+}
+
+
+def _of_side(check: VersionCheck, side: VersionSide) -> tuple[float, ...]:
+    if check == "tokens":
+        return (float(side.schema_tokens),)
+    if check == "install":
+        return (side.install_mb,)
+    return tuple(_of_readings(check, side.readings))
+
+
+def _of_readings(check: VersionCheck, readings: Sequence[VersionReading]) -> Iterator[float]:
+    for reading in readings:
+        known: Mapping[str, float | None] = {
+            "ready": reading.ready_sec,
+            "index": reading.index_sec,
+            "memory": reading.memory_mb,
+            "disk": reading.disk_mb,
+        }
+        value = known[check]
+        if value is not None:
+            yield round(value, 3)
+
+
+def figures_of(
+    base: VersionSide, head: VersionSide, margins: Mapping[VersionCheck, float]
+) -> Iterator[VersionFigure]:
+    """Of what both have."""
+    for check, rule in RULES.items():
+        before, after = _of_side(check, base), _of_side(check, head)
+        if before and after:
+            yield VersionFigure(
+                check=check,
+                unit=rule.unit,
+                base=before,
+                head=after,
+                margin=margins.get(check, rule.margin),
+                floor=rule.floor,
+            )
+
+
+def figure_changes(
+    figures: Sequence[VersionFigure], most_tokens: int | None
+) -> Iterator[VersionChange]:
+    """`most_tokens`: of the head's schemas; None for no bound."""
+    for figure in figures:
+        if _is_more(figure.base, figure.head, figure):
+            yield _change(figure, "regression", "more")
+        elif _is_more(figure.head, figure.base, figure):
+            yield _change(figure, "better", "less")
+        if figure.check == "tokens" and most_tokens is not None:
+            yield from _past_bound(figure, most_tokens)
+
+
+def _is_more(less: Sequence[float], more: Sequence[float], figure: VersionFigure) -> bool:
+    beyond = min(more) - max(less)
+    return beyond > figure.floor and beyond > figure.margin * max(less)
+
+
+def _change(figure: VersionFigure, weight: Weight, direction: str) -> VersionChange:
+    rule = RULES[figure.check]
+    sides = shown(figure.base, figure.unit), shown(figure.head, figure.unit)
+    least = f"{figure.floor:g} {figure.unit} at least"
+    says = f"{rule.what}: {sides[0]} → {sides[1]} (margin {figure.margin:.0%}, {least})"
+    return named_change(figure.check, direction, weight, says, base=sides[0], head=sides[1])
+
+
+def _past_bound(figure: VersionFigure, most: int) -> Iterator[VersionChange]:
+    found = max(figure.head)
+    if found > most:
+        says = f"its schemas take about {found:,.0f} tokens, and {most:,} are allowed"
+        both = {"base": shown(figure.base, figure.unit), "head": shown(figure.head, figure.unit)}
+        yield named_change("tokens", "bound", "regression", says, **both)
+
+
+def shown(readings: Sequence[float], unit: str) -> str:
+    """The one that there is, or the least and the greatest."""
+    digits = 0 if unit == "tokens" else 1
+    ends = dict.fromkeys(f"{value:,.{digits}f}" for value in (min(readings), max(readings)))
+    return f"{'–'.join(ends)} {unit}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
+from runner.authoring.onboarding.local_server import files_below
 from runner.authoring.onboarding.server_source import Command, LocalPath, ServerSource
 from runner.records.versions import VersionChange
 
@@ -77,11 +78,6 @@ def _first(lines: list[str], word: str, start: int) -> int | None:
 
 
 def _inside(folder: Path) -> Iterator[tuple[str, Path]]:
-    found = 0
-    for top, folders, files in os.walk(folder):
-        folders[:] = sorted(it for it in folders if it not in _ASIDE and not it.startswith("."))
-        for file in sorted(files):
-            path = Path(top) / file
-            if path.suffix in _SOURCES and not path.is_symlink() and found < _MOST_FILES:
-                found += 1
-                yield path.relative_to(folder).as_posix(), path
+    below = files_below(folder, _ASIDE)
+    found = (it for it in below if it.suffix in _SOURCES and not it.is_symlink())
+    yield from ((it.relative_to(folder).as_posix(), it) for it in islice(found, _MOST_FILES))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
+from runner.authoring.versions.named_change import named_change
 from runner.authoring.versions.schema_changes import Kind, SchemaChange, schema_changes
 from runner.records import canonical_json
 from runner.records.versions import VersionChange, Weight
@@ -25,13 +26,13 @@ def tool_changes(
     before, after = _by_name(base), _by_name(head)
     renamed = _renamed(before, after)
     for name in before.keys() - after.keys() - renamed.keys():
-        yield _tool("gone", name, "regression", f"the tool {name} is gone", base=name)
-    for name, new in renamed.items():
-        says = f"the tool {name} is called {new} now: who calls it by its name gets an error"
-        yield _tool("renamed", name, "regression", says, base=name, head=new)
-        yield from _taken_otherwise(new, before[name], after[new])
+        yield gone(name)
+    for name, now in renamed.items():
+        says = f"the tool {name} is called {now} now: who calls it by its name gets an error"
+        yield named_change("tools", f"renamed:{name}", "regression", says, base=name, head=now)
+        yield from _taken_otherwise(now, before[name], after[now])
     for name in after.keys() - before.keys() - {*renamed.values()}:
-        yield _tool("new", name, "note", f"the tool {name} is new", head=name)
+        yield new(name)
     for name in before:
         if name in after:
             yield from _taken_otherwise(name, before[name], after[name])
@@ -46,12 +47,13 @@ def _by_name(tools: Sequence[mcp_types.Tool]) -> dict[str, mcp_types.Tool]:
     return {tool.name: tool for tool in tools}
 
 
-def _tool(  # noqa: PLR0913 - a change has no fewer parts
-    what: str, name: str, weight: Weight, says: str, *, base: str = "", head: str = ""
-) -> VersionChange:
-    return VersionChange(
-        check="tools", name=f"tools:{what}:{name}", weight=weight, says=says, base=base, head=head
-    )
+def gone(name: str) -> VersionChange:
+    says = f"the tool {name} is gone"
+    return named_change("tools", f"gone:{name}", "regression", says, base=name)
+
+
+def new(name: str) -> VersionChange:
+    return named_change("tools", f"new:{name}", "note", f"the tool {name} is new", head=name)
 
 
 # --- another name -------------------------------------------------------------------------------
@@ -61,8 +63,8 @@ def _renamed(
     before: Mapping[str, mcp_types.Tool], after: Mapping[str, mcp_types.Tool]
 ) -> dict[str, str]:
     """Old name -> new one, the likest first; each new tool is one old one at most."""
-    gone, new = before.keys() - after.keys(), after.keys() - before.keys()
-    pairs = [(_likeness(before[one], after[two]), one, two) for one in gone for two in new]
+    lost, won = before.keys() - after.keys(), after.keys() - before.keys()
+    pairs = [(_likeness(before[one], after[two]), one, two) for one in lost for two in won]
     found: dict[str, str] = {}
     for likeness, one, two in sorted(pairs, key=lambda it: (-it[0], it[1], it[2])):
         if likeness >= ALIKE and one not in found and two not in found.values():
@@ -94,31 +96,24 @@ def _taken_otherwise(
         if change.what != "description":
             yield _parameter(name, change)
     if worded:
-        yield _note(name, "description", f"{name} is described otherwise")
+        says = f"{name} is described otherwise"
+        yield named_change("schema", f"description:{name}", "note", says)
     if _hints(before) != _hints(after):
         says = f"{name} gives other hints: whether it writes, destroys, or looks outside"
-        yield _note(name, "annotations", says, base=_hints(before), head=_hints(after))
+        both = {"base": _hints(before), "head": _hints(after)}
+        yield named_change("schema", f"annotations:{name}", "note", says, **both)
     if before.output_schema != after.output_schema:
-        yield _note(name, "output", f"{name} has another schema of its results")
+        says = f"{name} has another schema of its results"
+        yield named_change("schema", f"output:{name}", "note", says)
 
 
 def _parameter(tool: str, change: SchemaChange) -> VersionChange:
     subject = f"{change.key} of {tool}" if change.key else tool
     sides = f": {change.base or '–'} → {change.head or '–'}" if change.base or change.head else ""
-    return VersionChange(
-        check="schema",
-        name=f"schema:{change.what}:{tool}{f'.{change.key}' if change.key else ''}",
-        weight=_WEIGHTS.get(change.kind, "note"),
-        says=f"{subject} {change.says}{sides}",
-        base=change.base,
-        head=change.head,
-    )
-
-
-def _note(tool: str, what: str, says: str, *, base: str = "", head: str = "") -> VersionChange:
-    return VersionChange(
-        check="schema", name=f"schema:{what}:{tool}", weight="note", says=says, base=base, head=head
-    )
+    what = f"{change.what}:{tool}{f'.{change.key}' if change.key else ''}"
+    weight = _WEIGHTS.get(change.kind, "note")
+    says = f"{subject} {change.says}{sides}"
+    return named_change("schema", what, weight, says, base=change.base, head=change.head)
 
 
 def _hints(tool: mcp_types.Tool) -> str:

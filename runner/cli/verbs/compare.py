@@ -84,8 +84,8 @@ def _of_two(
         for one in (request.base, request.head)
     )
     given = starting.given(taken(starting.OverridesAsWritten, request))
-    more = {"base": base, "head": head, "given": given, "questions": _questions(request, settings)}
-    asked = taken(comparing.ComparedWith, request, **more)
+    about = taken(starting.About, request, questions=_questions(request, settings))
+    asked = comparing.ComparedWith(base=base, head=head, given=given, about=about)
     with comparing.defined_pair(asked, checkout, output.choose) as pair:
         answered = version_answers.answered(request, pair, settings) if pair.head else None
         comparison = comparing.VersionComparing(pair=pair, settings=settings, answered=answered)

@@ -102,14 +102,14 @@ def _saved(
     tried: shapes.OnboardedServer, checkout: shapes.Checkout, place: Path
 ) -> shapes.MeasuredOn | None:
     """None if it was kept in a folder where no run would begin."""
-    from runner.authoring.onboarding import more_probes, saving
+    from runner.authoring.onboarding import definition_files, more_probes
     from runner.catalog.project import PROJECT_LOCK, is_checkout
 
     output.tell(SAVING)
     is_project = (place / PROJECT_LOCK).is_file()
     project = checkout.over(place.resolve()) if is_project else checkout
     reach = more_probes.add_probes(tried, checkout, project)
-    output.tell(f"saved: {saving.save(tried, place)}")
+    output.tell(f"saved: {definition_files.save(tried, place)}")
     for line in reach.lines(tried.server):
         output.tell(line)
     return reach if is_project or is_checkout(place) else None
