@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import mcp_types
 import pytest
@@ -34,7 +35,7 @@ from runner.authoring.onboarding.server_source import (
 from runner.authoring.onboarding.server_stderr import own_words
 from runner.authoring.onboarding.start_attempt import StartAttempt
 from runner.authoring.onboarding.targets import TargetSymbol
-from runner.authoring.onboarding.telling import for_setup, named_by
+from runner.authoring.onboarding.telling import calls_spelled, for_setup, named_by
 from runner.authoring.onboarding.tool_roles import for_looking, said_of_all, writers, writes
 from runner.protocols import ToolSpec
 from runner.records import Canary, McpCall, ServerSpec, WarmUp, parse_yaml
@@ -535,6 +536,33 @@ def test_a_tool_that_an_answer_names_is_told_if_it_asks_for_no_more_than_a_place
     assert [item.name for item in named_by(said, tools)] == ["analyze_project"]
     assert named_by([("analyze_project", "call of analyze_project: no such run")], tools) == []
     assert named_by([("find_symbol", "neither is analyze_project")], tools) == []
+
+
+def test_a_call_that_an_answer_spells_is_made_as_it_is_spelled() -> None:
+    keys = {"properties": {"directory": {"type": "string"}, "remember": {"type": "boolean"}}}
+    tools = [
+        mcp_types.Tool(name=name, input_schema={"type": "object", **keys})
+        for name in ("approve_directory", "delete_directory")
+    ]
+
+    def spelled(text: str) -> list[tuple[str, dict[str, Any]]]:
+        return calls_spelled([("run_command", text)], tools)
+
+    escaped = r'{"error": "use approve_directory(directory=\"/workspace\", remember=True)"}'
+    assert spelled(escaped) == [
+        ("approve_directory", {"directory": "/workspace", "remember": True})
+    ]
+    # Where it is said to somebody who has a place of his own.
+    for place in ("/your/path", "~/code", "path/to/repo", "<project root>"):
+        assert spelled(f"approve_directory(directory='{place}')") == [
+            ("approve_directory", {"directory": "/workspace"})
+        ]
+    assert spelled('delete_directory(directory="/workspace")') == []
+    assert spelled("approve_directory(directory=path)") == []
+    assert spelled("approve_directory(directory=b'x')") == []
+    assert spelled("approve_directory(directory=" + "[" * 299 + ")") == []
+    assert spelled('approve_directory(place="/workspace")') == []
+    assert spelled('other.approve_directory(directory="/workspace")') == []
 
 
 # --- from this machine --------------------------------------------------------------------------

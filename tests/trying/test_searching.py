@@ -208,6 +208,15 @@ def test_a_tool_that_an_error_names_is_told_first(bench: Bench) -> None:
     assert bench.proven("names-it", found).canary_passed
 
 
+def test_a_whole_call_that_an_answer_spells_is_told_first(bench: Bench) -> None:
+    found = bench.way("approves", BARE)
+    approved = {"directory": "{workspace}", "session_id": "s-1"}
+    assert [step.call for step in found.warm_up] == [
+        McpCall(tool="approve_directory", arguments=approved)
+    ]
+    assert bench.proven("approves", found).canary_passed
+
+
 def test_a_shell_is_told_to_look_and_shows_the_line(bench: Bench) -> None:
     found = bench.way("shell", BARE)
     assert found.canary is not None

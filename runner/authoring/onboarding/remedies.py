@@ -176,6 +176,13 @@ TOLD: tuple[Telling, ...] = (
         find=SettingUp.run_named,
     ),
     Remedy(
+        name="a call it spells",
+        answers="an answer spells a call of another tool",
+        does="makes that call first",
+        hits=1,
+        find=SettingUp.call_spelled,
+    ),
+    Remedy(
         name="a tool that sets up",
         answers="nothing shows, and a tool opens, adds, clones or indexes a project",
         does="calls it first",

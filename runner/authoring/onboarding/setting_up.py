@@ -28,7 +28,7 @@ from runner.authoring.onboarding.programs import (
     wants_embeddings,
 )
 from runner.authoring.onboarding.search_context import SearchContext
-from runner.authoring.onboarding.telling import builds_index, for_setup, named_by
+from runner.authoring.onboarding.telling import builds_index, calls_spelled, for_setup, named_by
 from runner.authoring.onboarding.tool_roles import finds
 from runner.records import McpCall, ServerSpec, WarmUp
 from runner.sandbox.cell_layout import WORKSPACE
@@ -72,6 +72,14 @@ class SettingUp:
     async def run_named(self) -> FoundCanary | None:
         named = commands_named(self.search.seen, self.ground.names)
         return await self._after_its_programs(named, "as it says itself")
+
+    async def call_spelled(self) -> FoundCanary | None:
+        for name, arguments in calls_spelled(self.search.short, self.session.tools):
+            if await self._answers_well(name, arguments):
+                call = McpCall(tool=name, arguments=with_places(arguments, {}))
+                if canary := await self._look_after(call):
+                    return canary
+        return None
 
     async def tell_tools(self) -> FoundCanary | None:
         for tool in self._to_tell():

@@ -5,12 +5,16 @@ By their names, by what they say of themselves, and by what other tools' answers
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import mcp_types
 
 from runner.agents.models.offline.uses import DESCRIPTION_CHARS
+from runner.sandbox.cell_layout import WORKSPACE
 from runner.servers.example_arguments import key_words
 
 READS = frozenset(
@@ -31,6 +35,8 @@ _CLONES = frozenset("clone repo repository".split())
 """To git, a folder is a URL."""
 _CLONING = frozenset("clone git repo repository project".split())
 """The words of a tool that brings a repository in, and no image or site."""
+_CALL = re.compile(r"(?<![\w.])(?P<tool>[A-Za-z]\w*)\(\w+=[^()\n]{1,300}\)")
+_SOME_PLACE = re.compile(r"[~/<$%]|[A-Za-z]:[\\/]|(?:path|your)\b")
 _BEGINS = frozenset("open start begin create new init initialize".split())
 """A session that other tools ask for."""
 _STARTS = frozenset("start begin launch submit".split())
@@ -161,3 +167,44 @@ def named_by(
 
     fit = (one for one in tools if _wants_only_a_place(one) and not words_of(one) & _SETS_NOTHING)
     return list(filter(is_named, fit))
+
+
+def calls_spelled(
+    answers: Sequence[tuple[str, str]], tools: Sequence[mcp_types.Tool]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Whole calls that answers say to make: `approve(directory="/workspace", remember=True)`.
+
+    Of tools of the same server that undo nothing, each once: the tool, and its arguments.
+    """
+    known = {tool.name: tool for tool in tools if not words_of(tool) & _SETS_NOTHING}
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for _, text in answers:
+        # An answer that is JSON has its quotes escaped.
+        for spelled in _CALL.finditer(text.replace('\\"', '"')):
+            tool = known.get(spelled["tool"])
+            arguments = _literals(spelled[0])
+            if tool is not None and arguments and set(arguments) <= _keys(tool):
+                found.setdefault(spelled[0], (tool.name, arguments))
+    return list(found.values())
+
+
+def _keys(tool: mcp_types.Tool) -> set[str]:
+    return set(tool.input_schema.get("properties") or {})
+
+
+def _here(value: Any) -> Any:
+    """The workspace, where an answer has a place that stands for the reader's own."""
+    is_place = isinstance(value, str) and _SOME_PLACE.match(value)
+    return WORKSPACE if is_place and not value.startswith(WORKSPACE) else value
+
+
+def _literals(call: str) -> dict[str, Any]:
+    """Of its arguments by name; none if one of them is no literal, or nothing that JSON has."""
+    try:
+        parsed = ast.parse(call, mode="eval").body
+        keywords = parsed.keywords if isinstance(parsed, ast.Call) else []
+        found = {str(one.arg): _here(ast.literal_eval(one.value)) for one in keywords}
+        json.dumps(found)
+    except (SyntaxError, ValueError, TypeError):
+        return {}
+    return found
