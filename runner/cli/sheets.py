@@ -8,7 +8,7 @@ from runner.cli import opening, output, shapes
 
 
 def write_sheet(root: Path, run: str, seed: int, out: Path | None) -> int:
-    from runner.report.html.sheet_page import sheet_page
+    from runner.report.html import sheet_page
 
     sheet = _sheet(root, run, seed)
     target = out or Path(f"{sheet.of}-{seed}.html")

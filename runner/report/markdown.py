@@ -19,9 +19,7 @@ def render(report: Report) -> str:
 
 def render_tables(shown: Iterable[Table]) -> str:
     """Tables alone, each under its title."""
-    lines: list[str] = []
-    for table in shown:
-        lines += [f"## {escape(table.title)}", "", *_table(table), ""]
+    lines = (line for table in shown for line in _titled(table, 2))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -43,9 +41,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _facts(report)
     yield ""
     for table in tables.of_run(report):
-        yield from _heading(report, 2, escape(table.title))
-        yield from _table(table)
-        yield ""
+        yield from _titled(table, 2, report.mark)
     yield from _heading(report, 2, "What may not be concluded")
     for line in report.not_concluded:
         yield f"- {escape(line)}"
@@ -93,8 +89,8 @@ def _alignment(column: Column[Any]) -> str:
     return " --: "
 
 
-def _titled(table: Table) -> Iterator[str]:
-    yield f"### {escape(table.title)}"
+def _titled(table: Table, level: int, mark: str = "") -> Iterator[str]:
+    yield f"{'#' * level} {mark}{escape(table.title)}"
     yield ""
     yield from _table(table)
     yield ""
@@ -108,7 +104,7 @@ def _section(section: ScenarioReport, of: Report) -> Iterator[str]:
     yield f"- {escape(clean(where))}"
     yield ""
     for table in tables.of_scenario(section, of):
-        yield from _titled(table)
+        yield from _titled(table, 3)
 
 
 def _repeat(report: Report) -> Iterator[str]:
@@ -118,4 +114,4 @@ def _repeat(report: Report) -> Iterator[str]:
     yield _FENCE
     yield ""
     for table in tables.repeat(report):
-        yield from _titled(table)
+        yield from _titled(table, 3)

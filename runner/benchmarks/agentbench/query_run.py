@@ -7,7 +7,7 @@ each. A run can so be judged and reported where the suite has gone on since.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST, Listing
 from runner.benchmarks.agentbench.testbed.testbed import Testbed, cell_limits
 from runner.benchmarks.without_scorecard import setup_in
 from runner.records import Count, Record, digest_of
-from runner.records.run_store import RunStore, write_record
+from runner.records.run_store import LoadedRun, RunStore, write_record
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.engine import engine_facts
 
@@ -94,6 +94,26 @@ def counted(queries: Sequence[Query]) -> Iterator[str]:
         yield f"{category.ljust(width)}  {found[category]}"
     servers = {server for query in queries for server in query.servers}
     yield f"{len(queries)} queries on {len(servers)} servers"
+
+
+def endings(run: LoadedRun) -> Iterator[str]:
+    """How cells ended, by category, and each that is to be run again. Whether answers pass is a
+    judge's to say."""
+    measured = sum(item.measured for item in run.cells)
+    yield f"{run.plan.run}: {measured} of {len(run.cells)} cells are measured"
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    broken = []
+    for item in run.cells:
+        kind, reason = "not run", ""
+        if item.result is not None:
+            kind, reason = item.result.outcome.kind, item.result.outcome.reason
+        kinds[item.cell.inputs["category"]][kind] += 1
+        if not item.measured:
+            broken.append(f"{item.cell.scenario} × {item.cell.model}: {kind} {reason}".rstrip())
+    for category, found in kinds.items():
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+        yield f"  {category}: {counts}"
+    yield from broken
 
 
 def default_name(
