@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from runner.agents.prompt import FINAL, SYSTEM, malformed
 from runner.agents.token_breakdown import token_breakdown
@@ -28,6 +28,8 @@ from runner.records import (
     ToolCall,
     ToolResult,
 )
+
+T = TypeVar("T")
 
 
 class Assignment(Protocol):
@@ -197,7 +199,7 @@ class Conversation:
         started = time.monotonic()
         # The time left reaches the call: a hung tool would outlive the budget it is charged to.
         left_sec = self.totals.seconds_left(self.scenario.budget)
-        outcomes = await _all_of([self.toolbox.call(call, left_sec) for call in batch])
+        outcomes = await all_of([self.toolbox.call(call, left_sec) for call in batch])
         self.totals.add_calls(len(batch), time.monotonic() - started)
         slowest = max(range(len(batch)), key=lambda place: outcomes[place].wall_sec)
         waited = []
@@ -224,7 +226,7 @@ _GO_ON = ("pause", "malformed")
 """Stops of a turn without calls that do not end its step."""
 
 
-async def _all_of(work: list[Coroutine[Any, Any, ToolOutcome]]) -> list[ToolOutcome]:
+async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """The outcomes in order. Raises the first failure itself; the others are cancelled."""
     try:
         async with asyncio.TaskGroup() as group:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-import openai
 
 from runner.agents.models import weights_server
 from runner.agents.models.chat import Chat
@@ -78,7 +77,7 @@ class LocalModel(Chat):
 
         return await self.asked(attempt)
 
-    def open_client(self, key: str, url: str) -> openai.AsyncOpenAI:
+    def open_client(self, key: str, url: str) -> Any:
         if not url:
             # Without an address the SDK would ask its maker's servers.
             raise ProviderRefused("the weights are not served", hint=_HINT)
