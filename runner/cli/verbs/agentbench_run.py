@@ -69,7 +69,7 @@ class _QuerySubject(running.RunSubject):
         return self.request.study.seed or 0
 
     def estimate(self, models: Sequence[str], spending: shapes.Spending) -> shapes.Estimate:
-        from runner.benchmarks.agentbench.query_estimate import estimate_queries
+        from runner.benchmarks.agentbench.query_run import estimate_queries
 
         asked = self.checkout, self.queries, self.request.mode, self.seed
         trials = self.request.trials
