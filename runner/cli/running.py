@@ -168,6 +168,25 @@ def tell_left_out(prepared: shapes.PreparedRun) -> None:
         output.tell(f"left out: {line}")
 
 
+def measure_here(
+    words: RunRequest,
+    prepared: shapes.PreparedRun,
+    models: Sequence[str],
+    store: shapes.RunStore,
+    checkout: shapes.Checkout,
+) -> None:
+    """A run beside the one that is asked for: ungated, on this machine, a cell at a time."""
+    from runner.runs import plan
+    from runner.runs.executors.local_executor import LocalExecutor
+    from runner.sandbox.engine import sweep
+
+    with store.lock():
+        sweep(checkout.engine, run=store.label)
+        wanted = wanted_run(words, prepared, models, None)
+        planned = plan.load_or_create_plan(store, wanted)
+        measure(planned, prepared, LocalExecutor(jobs=1), store)
+
+
 def measure(
     ours: shapes.LoadedRun,
     prepared: shapes.PreparedRun,

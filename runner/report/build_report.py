@@ -151,9 +151,9 @@ def build_report(  # noqa: PLR0913 - what a report is made of, each by its name
         created_at=run.plan.created_at,
         models=view.models,
         agents=_agents(view),
-        searched=_searched(view),
+        searched=unique(it.server for it in fingerprints(view.cells) if it.tools_searched),
         language_models=view.language_models,
-        judges=_judges(view),
+        judges=unique(verdict.judge for verdict in verdicts(view.cells)),
         scenarios=view.scenarios,
         sampled=view.clusters.sampled,
         servers=view.servers,
@@ -257,10 +257,6 @@ def _agents(view: RunView) -> tuple[str, ...]:
     return unique(program.title for program in programs)
 
 
-def _searched(view: RunView) -> tuple[str, ...]:
-    return unique(it.server for it in fingerprints(view.cells) if it.tools_searched)
-
-
 def _question(
     servers: Sequence[str], standing: Standing, agents: Sequence[str], *, by_keys: bool
 ) -> str:
@@ -277,10 +273,6 @@ def _question(
         f"Does attaching {listed} make {agent}'s answers better than a shell alone does, "
         "or does it only burn tokens?"
     )
-
-
-def _judges(view: RunView) -> tuple[str, ...]:
-    return unique(verdict.judge for verdict in verdicts(view.cells))
 
 
 # --- arms -----------------------------------------------------------------------------------
