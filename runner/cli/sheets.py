@@ -47,7 +47,7 @@ def take_grades(root: Path, run: str, files: tuple[Path, ...], asked: shapes.Ask
 
 def _sheet(root: Path, run: str, seed: int) -> shapes.GradingSheet:
     if run:
-        from runner.runs.run_sheet import run_sheet
+        from runner.runs.run_people import run_sheet
 
         opened = opening.open_scenario_run(root, run)
         opened.require_scorecards()

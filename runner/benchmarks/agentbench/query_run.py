@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.spending import Spending
@@ -22,14 +21,12 @@ from runner.benchmarks.agentbench.testbed.testbed import Testbed, cell_limits
 from runner.benchmarks.agentbench.working import ACTIONS
 from runner.benchmarks.estimate import Amounts, Estimate, ModelEstimate
 from runner.benchmarks.without_scorecard import setup_in
+from runner.catalog.checkout import Checkout
 from runner.records import Count, Price, Record, canonical_json, digest_of
 from runner.records.run_store import LoadedRun, RunStore, write_record
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.engine import engine_facts
 from runner.support.token_estimate import estimated_tokens
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 SETUP = "agentbench.json"
 

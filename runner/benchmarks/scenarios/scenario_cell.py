@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from runner.agents import AGENTS, system_prompt
 from runner.agents.models import cache_and_jobs, kind_name, open_model
@@ -13,6 +12,7 @@ from runner.agents.models.remote import RemoteModel
 from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.packaged_agent import program_settings
 from runner.agents.packaged.packaged_conversation import PackagedConversation
+from runner.agents.packaged.program import PreparedProgram
 from runner.agents.packaged.treatment import SeenProgram
 from runner.agents.prompt import SYSTEM
 from runner.agents.tools import MountedServer, Toolbox
@@ -27,6 +27,8 @@ from runner.records import (
     ToolListing,
     digest_of,
 )
+from runner.runs.attempt import Attempt
+from runner.runs.run_inputs import PreparedArm, PreparedRun
 from runner.sandbox.cell_layout import AGENT_INSTALL, AGENT_USER
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
 from runner.sandbox.session import ServerSession
@@ -41,11 +43,6 @@ from runner.servers.examine import (
     state_mb,
 )
 from runner.support.errors import SandboxError
-
-if TYPE_CHECKING:
-    from runner.agents.packaged.program import PreparedProgram
-    from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedArm, PreparedRun
 
 SLACK_SEC = 3600
 """For API back-off and a busy machine.
