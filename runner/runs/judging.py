@@ -181,7 +181,6 @@ class Estimating(Protocol):
 
     def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
         """Asks nobody."""
-        ...
 
 
 class RunEstimate(Record):
