@@ -89,7 +89,7 @@ class Conversation:
             if turn.stop in _ENDS_OF_A_CELL:
                 return self._ended_by_model(step, turn)
             if not turn.calls and turn.stop not in _GO_ON:
-                self.record(_own_end(step, turn))
+                self._end(step, turn)
                 return None
             await self._answer_turn(step, number, turn, may_call=not pressed)
             number += 1
@@ -106,6 +106,10 @@ class Conversation:
     def _cut(self, step: int, outcome: Outcome) -> Outcome:
         self.record(StepEnd(step=step, stop="cut"))
         return outcome
+
+    def _end(self, step: int, turn: Turn) -> None:
+        # An answer cut by the provider's limit is told apart from one the model ended itself.
+        self.record(StepEnd(step=step, stop="max_tokens" if turn.stop == "max_tokens" else "end"))
 
     def _press(self, step: int, over: Outcome) -> None:
         """Tell the model that it is time to answer."""
@@ -234,13 +238,6 @@ async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from failures
     return [task.result() for task in tasks]
-
-
-def _own_end(step: int, turn: Turn) -> StepEnd:
-    if turn.stop == "max_tokens":
-        # An answer cut by the provider's limit is told apart from one the model ended itself.
-        return StepEnd(step=step, stop="max_tokens")
-    return StepEnd(step=step, stop="end")
 
 
 def _tool_result(

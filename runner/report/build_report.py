@@ -18,7 +18,6 @@ from runner.records import (
     ArmServer,
     Citation,
     Gate,
-    OutcomeKind,
     Plan,
     Price,
     Scenario,
@@ -469,12 +468,12 @@ def _scenario_arms(made: _FigureInputs, scenario: str) -> Iterator[ScenarioArm]:
 
 
 def _cell(arm: ArmView, cell: LoadedCell) -> CellReport:
-    outcome, reason = _ending(cell)
+    ended = cell.result.outcome if cell.result else None
     report = CellReport(
         cell_id=cell.cell.id,
         trial=cell.cell.trial,
-        outcome=outcome,
-        reason=reason,
+        outcome=ended.kind if ended else None,
+        reason=ended.reason if ended else "not finished",
         unscored=why_missing(arm, cell, whole_fairness),
     )
     fairness = fairness_of(cell)
@@ -492,13 +491,6 @@ def _cell(arm: ArmView, cell: LoadedCell) -> CellReport:
         details["judge"] = fairness.verdict.judge
         details["commentary"] = tuple(_commentary(fairness.verdict))
     return report.model_copy(update=details)
-
-
-def _ending(cell: LoadedCell) -> tuple[OutcomeKind | None, str]:
-    """How the cell ended, and why."""
-    if cell.result is None:
-        return None, "not finished"
-    return cell.result.outcome.kind, cell.result.outcome.reason
 
 
 def _failed(citations: Iterable[Citation]) -> Iterator[Citation]:

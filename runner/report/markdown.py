@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from runner.report import tables
-from runner.report.grid import Column, Table, clean
+from runner.report.grid import Table, clean
 from runner.report.records import Report, ScenarioReport
 
 _FENCE = "`" * 4
@@ -38,7 +37,8 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _heading(report, 1, escape(clean(report.named)))
     yield escape(report.question)
     yield ""
-    yield from _facts(report)
+    for name, text in tables.facts(report):
+        yield f"- {name}: {escape(text)}"
     yield ""
     for table in tables.of_run(report):
         yield from _titled(table, 2, report.mark)
@@ -58,11 +58,6 @@ def _heading(report: Report, level: int, text: str) -> Iterator[str]:
     yield ""
 
 
-def _facts(report: Report) -> Iterator[str]:
-    for name, text in tables.facts(report):
-        yield f"- {name}: {escape(text)}"
-
-
 def _table(table: Table) -> Iterator[str]:
     if table.rows:
         yield from _rows(table)
@@ -75,18 +70,13 @@ def _table(table: Table) -> Iterator[str]:
 
 def _rows(table: Table) -> Iterator[str]:
     yield _row(column.full for column in table.columns)
-    yield f"|{'|'.join(map(_alignment, table.columns))}|"
+    sides = (" :-- " if column.text else " --: " for column in table.columns)
+    yield f"|{'|'.join(sides)}|"
     yield from map(_row, table.rows)
 
 
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(map(escape, cells))} |"
-
-
-def _alignment(column: Column[Any]) -> str:
-    if column.text:
-        return " :-- "
-    return " --: "
 
 
 def _titled(table: Table, level: int, mark: str = "") -> Iterator[str]:

@@ -103,11 +103,12 @@ def of_scenario(section: ScenarioReport, of: Report) -> tuple[Table, ...]:
     Of a large run the details of the first trials: with all of them no browser opens the page.
     """
     shown = _first_trials(section, CELLS_SHOWN // len(of.sections))
+    said = [_Placed(it.place, one) for it in _cells(shown) for one in it.cell.commentary]
     details = _if_any(
         trials(section),
         table("Blocks", SCENARIO_BLOCKS, shown.blocks),
         failed_citations(shown),
-        table(COMMENTED, COMMENTARY, _commentary(shown)),
+        table(COMMENTED, COMMENTARY, said),
     )
     left_out = _count(section) - _count(shown)
     notes = [f"{left_out:,} more, with all that is said of them, are in report.json."]
@@ -924,21 +925,9 @@ FAILED: tuple[Column[_Placed[Citation]], ...] = (
 )
 
 
-def _commentary(section: ScenarioReport) -> Iterator[_Placed[Commentary]]:
-    for of in _cells(section):
-        for said in of.cell.commentary:
-            yield _Placed(of.place, said)
-
-
 def failed_citations(section: ScenarioReport) -> Table:
-    notes = tuple(_not_listed(section))
-    return table("Citations that failed", FAILED, _failed(section), notes=notes)
-
-
-def _failed(section: ScenarioReport) -> Iterator[_Placed[Citation]]:
-    for of in _cells(section):
-        for citation in of.cell.failed:
-            yield _Placed(of.place, citation)
+    failed = [_Placed(of.place, it) for of in _cells(section) for it in of.cell.failed]
+    return table("Citations that failed", FAILED, failed, notes=tuple(_not_listed(section)))
 
 
 def _not_listed(section: ScenarioReport) -> Iterator[str]:
@@ -998,12 +987,6 @@ def _worked(used: AdoptionFigures) -> str:
     return f"{count(used.server_calls - used.server_errors)}/{count(used.server_calls)}"
 
 
-def _adoption(arm: ArmReport) -> str:
-    if arm.adoption is None or arm.adoption.score.value is None:
-        return DASH
-    return score(arm.adoption.score.value)
-
-
 def _whole_fairness(arm: ArmReport) -> str:
     value = arm.fairness.score.value
     return "unscored" if value is None else score(value)
@@ -1014,7 +997,7 @@ SUMMARY: tuple[Column[ArmReport], ...] = (
     number("fairness", _whole_fairness),
     number("95 %", _fairness_reach, full="95 % interval"),
     number("Δ shell", lambda arm: signed(arm.delta.value), full="Δ against shell"),
-    number("adoption", _adoption),
+    number("adoption", _if_adopted(lambda used: score(used.score.value))),
     number("grounded", _grounded, full="grounded citations"),
     number("halluc.", lambda arm: count(arm.grounding.hallucinated), full="hallucinated"),
     number("tokens", lambda arm: _tokens(arm, arm.costs.new_tokens), full="new tokens per cell"),
@@ -1124,10 +1107,6 @@ def _shared(report: Report) -> dict[str, str]:
     return shared
 
 
-def _unmet(gate: Gate) -> dict[str, str]:
-    return {f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)}
-
-
 def _examined(gate: Gate) -> dict[str, str]:
     facts = {}
     if gate.own:
@@ -1141,7 +1120,7 @@ def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
     accepted = "; ".join(since.accepted) if since else ""
     return {
         "judge": f"{gate.judge}, which {gate.standing}",
-        **_unmet(gate),
+        **{f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)},
         **_examined(gate),
         "Spearman's rho": _rho(gate),
         "generation": f"{gate.generation}: {gate.reason}",

@@ -24,7 +24,6 @@ from runner.records import (
     ProgramFingerprint,
     Scenario,
     ServerSpec,
-    ToolListing,
     digest_of,
 )
 from runner.runs.attempt import Attempt
@@ -277,19 +276,7 @@ def _fingerprint(
         jobs=jobs,
         server=attempt.arm.name,
         server_spec=attempt.arm.digest,
-        tools=_tool_listing(session),
-        server_version=_server_version(attempt.arm.spec),
+        tools=session.tool_listing if session else None,
+        server_version=attempt.arm.spec.version if attempt.arm.spec else "",
         moved_lines=attempt.arm.moved_lines or None,
     )
-
-
-def _tool_listing(session: ServerSession | None) -> ToolListing | None:
-    if session is None:
-        return None
-    return session.tool_listing
-
-
-def _server_version(spec: ServerSpec | None) -> str:
-    if spec is None:
-        return ""
-    return spec.version
