@@ -8,7 +8,7 @@ from typing import Any
 import openai
 
 from runner.agents.models.model_settings import ModelSettings
-from runner.agents.models.provider import PassingFault, Provider
+from runner.agents.models.provider import PassingFault, Provider, certificates, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
 from runner.agents.models.wire import FittedTools, call_of, without_surrogates, written_arguments
 from runner.agents.token_breakdown import apportion
@@ -33,9 +33,6 @@ class Chat(RemoteModel):
     """protocols.Model, but for who provides it."""
 
     errors = (openai.APIError, *STREAM_ERRORS)
-    own_url = URL
-    sdk_client = openai.AsyncOpenAI
-    sdk_transport = openai.DefaultAsyncHttpxClient
     name_chars = 64
     most_tools = 128
 
@@ -65,6 +62,15 @@ class Chat(RemoteModel):
         function = {**tool["function"], "strict": True}
         choice = {"type": "function", "function": {"name": function["name"]}}
         return {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
+
+    def open_client(self, key: str, url: str) -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(
+            api_key=key,
+            base_url=url or URL,
+            max_retries=0,
+            timeout=timeouts(self.settings.stall_sec),
+            http_client=openai.DefaultAsyncHttpxClient(verify=certificates()),
+        )
 
     async def create(self, request: dict[str, Any]) -> Any:
         return await self.client.chat.completions.create(**request, stream=True)

@@ -14,7 +14,7 @@ from typing import Any
 import anthropic
 
 from runner.agents.models.model_settings import ModelSettings
-from runner.agents.models.provider import PassingFault, Provider
+from runner.agents.models.provider import PassingFault, Provider, certificates, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
 from runner.agents.models.wire import (
     ANTHROPIC_STOPS,
@@ -35,9 +35,6 @@ class Claude(RemoteModel):
     """protocols.Model."""
 
     errors = (anthropic.APIError, *STREAM_ERRORS)
-    own_url = URL
-    sdk_client = anthropic.AsyncAnthropic
-    sdk_transport = anthropic.DefaultAsyncHttpxClient
 
     def __init__(self, model: str, settings: ModelSettings) -> None:
         """Raises FairtrialError if there is no key."""
@@ -72,6 +69,15 @@ class Claude(RemoteModel):
         (tool,) = request["tools"]
         choice = {"type": "tool", "name": tool["name"], "disable_parallel_tool_use": True}
         return {"tools": [{**tool, "strict": True}], "tool_choice": choice}
+
+    def open_client(self, key: str, url: str) -> anthropic.AsyncAnthropic:
+        return anthropic.AsyncAnthropic(
+            api_key=key,
+            base_url=url or URL,
+            max_retries=0,
+            timeout=timeouts(self.settings.stall_sec),
+            http_client=anthropic.DefaultAsyncHttpxClient(verify=certificates()),
+        )
 
     async def create(self, request: dict[str, Any]) -> Any:
         return await self.client.messages.create(**request, **self._thinking(), stream=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+import openai
 
 from runner.agents.models import weights_server
 from runner.agents.models.chat import Chat
@@ -77,7 +78,7 @@ class LocalModel(Chat):
 
         return await self.asked(attempt)
 
-    def open_client(self, key: str, url: str) -> Any:
+    def open_client(self, key: str, url: str) -> openai.AsyncOpenAI:
         if not url:
             # Without an address the SDK would ask its maker's servers.
             raise ProviderRefused("the weights are not served", hint=_HINT)

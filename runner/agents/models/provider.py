@@ -228,8 +228,7 @@ class Provider:
         about = f"{kind} {message}"
         if status in (401, 403):
             # Its message is not quoted: some show part of the key.
-            what = f"the key is not accepted ({status})"
-            return self._refused(what, f"check {self.key_variable}")
+            return self._refused(f"the key is not accepted ({status})", self._key_hint())
         if status == 402 or _NO_MONEY.search(about):
             return self._refused(f"the account is out of money or quota ({status})", "top it up")
         if status in _PASSING_STATUS or status >= 500 or kind in _PASSING_TYPES:
@@ -298,6 +297,9 @@ class Provider:
         if not what.startswith(self.title):
             what = f"{self.title}: {what}"
         return ProviderRefused(what, hint=hint)
+
+    def _key_hint(self) -> str:
+        return f"check {self.key_variable}"
 
     def _said(self, status: int | str, kind: str, message: str) -> str:
         # Some servers send the status as the error's code, too.

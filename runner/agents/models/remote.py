@@ -17,9 +17,7 @@ from runner.agents.models.provider import (
     Provider,
     answered,
     before,
-    certificates,
     time_limit,
-    timeouts,
 )
 from runner.agents.models.wire import FittedTools, fit
 from runner.protocols import Message, ToolSpec, Turn
@@ -39,6 +37,7 @@ class Reply(Protocol):
 
     def turn(self, tools: FittedTools) -> Turn:
         """Raises PassingFault for a reply that is not whole, ProviderError for an unknown stop."""
+        ...
 
 
 class RemoteModel(ABC):
@@ -52,9 +51,6 @@ class RemoteModel(ABC):
     most_tools: int | None = None
     errors: tuple[type[Exception], ...]
     """What a failed attempt raises: the SDK's own errors, and STREAM_ERRORS."""
-    own_url: str
-    sdk_client: type[Any]
-    sdk_transport: type[Any]
 
     def __init__(self, name: str, provider: Provider, settings: ModelSettings) -> None:
         """Raises FairtrialError for a key or an address that is none."""
@@ -136,6 +132,13 @@ class RemoteModel(ABC):
         """What a request with one tool says instead, so that the reply is a strict call of it."""
 
     @abstractmethod
+    def open_client(self, key: str, url: str) -> Any:
+        """The SDK's client, at its provider's own address if `url` is empty.
+
+        Without the SDK's retries, which wait as long as a provider asks, and nobody learns of them.
+        """
+
+    @abstractmethod
     async def create(self, request: dict[str, Any]) -> Any:
         """Send it with `client`; returns the SDK's stream. Raises the SDK's errors."""
 
@@ -148,19 +151,6 @@ class RemoteModel(ABC):
         return self.provider.meaning_of(error)
 
     # --- asking ---------------------------------------------------------------------------------
-
-    def open_client(self, key: str, url: str) -> Any:
-        """The SDK's client, at its provider's own address if `url` is empty.
-
-        Without the SDK's retries, which wait as long as a provider asks, and nobody learns of them.
-        """
-        return self.sdk_client(
-            api_key=key,
-            base_url=url or self.own_url,
-            max_retries=0,
-            timeout=timeouts(self.settings.stall_sec),
-            http_client=self.sdk_transport(verify=certificates()),
-        )
 
     @property
     def client(self) -> Any:
