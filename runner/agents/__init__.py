@@ -30,7 +30,6 @@ class AgentFactory(Protocol):
         instructions: str,
     ) -> Agent:
         """`record` gets every event as it happens; `totals` counts along, whatever ends it."""
-        ...
 
 
 FORMS = {"react": react.FORM, "json_actions": json_actions.FORM}

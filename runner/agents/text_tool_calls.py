@@ -31,7 +31,6 @@ class ConstrainedModel(Protocol):
         timeout_sec: float,
     ) -> Turn:
         """Raises ProviderError if the provider fails, TimeoutError past the deadline."""
-        ...
 
 
 @runtime_checkable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from runner.agents.prompt import FINAL, SYSTEM, malformed
 from runner.agents.token_breakdown import token_breakdown
@@ -28,6 +28,8 @@ from runner.records import (
     ToolCall,
     ToolResult,
 )
+
+T = TypeVar("T")
 
 
 class Assignment(Protocol):
@@ -87,7 +89,7 @@ class Conversation:
             if turn.stop in _ENDS_OF_A_CELL:
                 return self._ended_by_model(step, turn)
             if not turn.calls and turn.stop not in _GO_ON:
-                self.record(_own_end(step, turn))
+                self._end(step, turn)
                 return None
             await self._answer_turn(step, number, turn, may_call=not pressed)
             number += 1
@@ -104,6 +106,10 @@ class Conversation:
     def _cut(self, step: int, outcome: Outcome) -> Outcome:
         self.record(StepEnd(step=step, stop="cut"))
         return outcome
+
+    def _end(self, step: int, turn: Turn) -> None:
+        # An answer cut by the provider's limit is told apart from one the model ended itself.
+        self.record(StepEnd(step=step, stop="max_tokens" if turn.stop == "max_tokens" else "end"))
 
     def _press(self, step: int, over: Outcome) -> None:
         """Tell the model that it is time to answer."""
@@ -197,7 +203,7 @@ class Conversation:
         started = time.monotonic()
         # The time left reaches the call: a hung tool would outlive the budget it is charged to.
         left_sec = self.totals.seconds_left(self.scenario.budget)
-        outcomes = await _all_of([self.toolbox.call(call, left_sec) for call in batch])
+        outcomes = await all_of([self.toolbox.call(call, left_sec) for call in batch])
         self.totals.add_calls(len(batch), time.monotonic() - started)
         slowest = max(range(len(batch)), key=lambda place: outcomes[place].wall_sec)
         waited = []
@@ -224,7 +230,7 @@ _GO_ON = ("pause", "malformed")
 """Stops of a turn without calls that do not end its step."""
 
 
-async def _all_of(work: list[Coroutine[Any, Any, ToolOutcome]]) -> list[ToolOutcome]:
+async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """The outcomes in order. Raises the first failure itself; the others are cancelled."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -232,13 +238,6 @@ async def _all_of(work: list[Coroutine[Any, Any, ToolOutcome]]) -> list[ToolOutc
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from failures
     return [task.result() for task in tasks]
-
-
-def _own_end(step: int, turn: Turn) -> StepEnd:
-    if turn.stop == "max_tokens":
-        # An answer cut by the provider's limit is told apart from one the model ended itself.
-        return StepEnd(step=step, stop="max_tokens")
-    return StepEnd(step=step, stop="end")
 
 
 def _tool_result(

@@ -56,15 +56,12 @@ class Tools(Protocol):
 
     def origin(self, tool: str) -> Literal["shell", "server"]:
         """Whose tool it is, for the record."""
-        ...
 
     def is_read_only(self, tool: str) -> bool:
         """Calls of one turn that only read may be made at the same time."""
-        ...
 
     async def call(self, call: Call, timeout_sec: float) -> ToolOutcome:
         """Raises SandboxError if the container is gone, ServerError if the server is."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

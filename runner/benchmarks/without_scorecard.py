@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from runner.agents.models import ModelKind, kind_name, kind_of
+from runner.catalog.checkout import Checkout
 from runner.protocols import Judge, Model
 from runner.records import (
     Budget,
@@ -25,13 +26,10 @@ from runner.records import (
     parse_json,
 )
 from runner.records.run_store import LoadedRun, RunStore
+from runner.runs.run_inputs import PreparedRun
 from runner.runs.spent import usage_of
 from runner.scoring.statistics import ClusterMean, mean
 from runner.support.errors import FairtrialError
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
-    from runner.runs.run_inputs import PreparedRun
 
 S = TypeVar("S", bound=Record)
 

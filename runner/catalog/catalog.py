@@ -185,6 +185,9 @@ class Catalog:
     servers: LazyMapping[LoadedServer]
     testbed: LazyMapping[LoadedServer]
 
+    def sound_scenarios(self) -> dict[str, Scenario]:
+        return {name: loaded.scenario for name, loaded in self.scenarios.sound().items()}
+
     def check(self) -> None:
         """Raises CatalogError with every problem of every scenario and server."""
         everything = (self.scenarios, self.servers, self.testbed)

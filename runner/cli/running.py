@@ -53,7 +53,6 @@ class RunSubject(Protocol):
 
 def run(words: RunRequest, subject: RunSubject, runs: Path | None = None) -> int:
     """`runs`: where the run's folder goes, if that is not the project's."""
-    from runner.benchmarks import measuring
     from runner.records.run_store import RunStore
     from runner.runs import executors, plan, shards
     from runner.runs.executors.asked import Asked
@@ -82,8 +81,7 @@ def run(words: RunRequest, subject: RunSubject, runs: Path | None = None) -> int
             prepared = replace(prepared, spending=share)
             planned = shards.of_shard(planned, words.shard)
         measure(planned, prepared, executor, store)
-        for remark in measuring.remarks(store):
-            output.tell(remark)
+        _tell_remarks(store)
         return ending.end_shard(store, words.shard) if words.shard else subject.report(begun)
 
 
@@ -168,6 +166,25 @@ def tell_left_out(prepared: shapes.PreparedRun) -> None:
         output.tell(f"left out: {line}")
 
 
+def measure_here(
+    words: RunRequest,
+    prepared: shapes.PreparedRun,
+    models: Sequence[str],
+    store: shapes.RunStore,
+    checkout: shapes.Checkout,
+) -> None:
+    """A run beside the one that is asked for: ungated, on this machine, a cell at a time."""
+    from runner.runs import plan
+    from runner.runs.executors.local_executor import LocalExecutor
+    from runner.sandbox.engine import sweep
+
+    with store.lock():
+        sweep(checkout.engine, run=store.label)
+        wanted = wanted_run(words, prepared, models, None)
+        planned = plan.load_or_create_plan(store, wanted)
+        measure(planned, prepared, LocalExecutor(jobs=1), store)
+
+
 def measure(
     ours: shapes.LoadedRun,
     prepared: shapes.PreparedRun,
@@ -176,12 +193,33 @@ def measure(
 ) -> None:
     """Every cell that is not measured; weights on this machine are served meanwhile."""
     from runner.agents.models.weights_server import served
-    from runner.benchmarks import measuring
+    from runner.benchmarks import BENCHMARKS
+    from runner.report.progress import live
+    from runner.runs.plan import unfinished
+    from runner.support.interrupts import run_until_done
 
     finished = sum(item.measured for item in ours.cells)
     if finished:
         output.tell(f"{finished} of {len(ours.cells)} cells are finished and kept")
     asked = {item.cell.model for item in ours.cells if not item.measured}
+    blocks, benchmark = unfinished(ours), BENCHMARKS[prepared.benchmark]
+    cells = sum(map(len, blocks))
+    priced = prepared.spending.has_price_of({item.cell.model for item in ours.cells})
     with served(asked, prepared.models, opening.environ_without_keys(), output.tell) as answering:
         prepared = replace(prepared, models=answering)
-        measuring.measure(ours, prepared, executor, store, sys.stderr)
+        with live(cells, sys.stderr, finished=finished, priced=priced) as progress:
+            run_until_done(executor.run(blocks, prepared, store, progress, benchmark))
+
+
+def _tell_remarks(store: shapes.RunStore) -> None:
+    """What the models' own artifacts have to say, such as a replay's differences."""
+    from runner.agents.models import kind_of
+
+    for cell in store.plan().cells:
+        kind = kind_of(cell.model)
+        if kind is None or kind.remarks is None:
+            continue
+        attempt = store.counted_attempt(cell.id)
+        lines = list(kind.remarks(attempt.path)) if attempt else []
+        if lines:
+            output.tell(f"{cell.scenario} × {cell.server}: " + "\n".join(lines))

@@ -8,7 +8,7 @@ from runner.cli import opening, output, shapes
 
 
 def write_sheet(root: Path, run: str, seed: int, out: Path | None) -> int:
-    from runner.report.html.sheet_page import sheet_page
+    from runner.report.html import sheet_page
 
     sheet = _sheet(root, run, seed)
     target = out or Path(f"{sheet.of}-{seed}.html")
@@ -47,7 +47,7 @@ def take_grades(root: Path, run: str, files: tuple[Path, ...], asked: shapes.Ask
 
 def _sheet(root: Path, run: str, seed: int) -> shapes.GradingSheet:
     if run:
-        from runner.runs.run_sheet import run_sheet
+        from runner.runs.run_people import run_sheet
 
         opened = opening.open_scenario_run(root, run)
         opened.require_scorecards()

@@ -74,9 +74,7 @@ class _VersionQuestions:
     def measured(self) -> tuple[shapes.RunStore, shapes.RunStore | None]:
         """The run, and an earlier one that has the base's cells already, if there is one."""
         from runner.records.run_store import RunStore
-        from runner.runs import plan, prepare
-        from runner.runs.executors.local_executor import LocalExecutor
-        from runner.sandbox.engine import sweep
+        from runner.runs import prepare
 
         words = self.subject.request
         models, settings = running.open_models(words)
@@ -90,11 +88,7 @@ class _VersionQuestions:
         if earlier is not None:
             own = {self.pair.arms[1]: prepared.arms[self.pair.arms[1]]}
             prepared = replace(prepared, arms=own)
-        with store.lock():
-            sweep(checkout.engine, run=store.label)
-            wanted = running.wanted_run(words, prepared, models, None)
-            planned = plan.load_or_create_plan(store, replace(wanted, run=words.name))
-            running.measure(planned, prepared, LocalExecutor(jobs=1), store)
+        running.measure_here(words, prepared, models, store, checkout)
         return store, earlier
 
     def _earlier(

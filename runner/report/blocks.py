@@ -42,7 +42,7 @@ def _span_sec(results: Sequence[CellResult]) -> float | None:
     if not results:
         return None
     try:
-        began = min(_moment(result.started_at) for result in results)
+        began = min(datetime.fromisoformat(result.started_at) for result in results)
         ended = max(map(_ended, results))
         return round((ended - began).total_seconds(), 2)
     except (ValueError, TypeError):
@@ -53,11 +53,7 @@ def _span_sec(results: Sequence[CellResult]) -> float | None:
 def _ended(result: CellResult) -> datetime:
     if result.timings is None:
         raise ValueError("it ran elsewhere, and nobody knows when")
-    return _moment(result.started_at) + timedelta(seconds=result.timings.total_sec)
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    return datetime.fromisoformat(result.started_at) + timedelta(seconds=result.timings.total_sec)
 
 
 def order_of(arm: ArmView, blocks: Sequence[BlockReport]) -> BlockOrder:

@@ -18,7 +18,6 @@ from runner.records import (
     ArmServer,
     Citation,
     Gate,
-    OutcomeKind,
     Plan,
     Price,
     Scenario,
@@ -151,9 +150,9 @@ def build_report(  # noqa: PLR0913 - what a report is made of, each by its name
         created_at=run.plan.created_at,
         models=view.models,
         agents=_agents(view),
-        searched=_searched(view),
+        searched=unique(it.server for it in fingerprints(view.cells) if it.tools_searched),
         language_models=view.language_models,
-        judges=_judges(view),
+        judges=unique(verdict.judge for verdict in verdicts(view.cells)),
         scenarios=view.scenarios,
         sampled=view.clusters.sampled,
         servers=view.servers,
@@ -257,10 +256,6 @@ def _agents(view: RunView) -> tuple[str, ...]:
     return unique(program.title for program in programs)
 
 
-def _searched(view: RunView) -> tuple[str, ...]:
-    return unique(it.server for it in fingerprints(view.cells) if it.tools_searched)
-
-
 def _question(
     servers: Sequence[str], standing: Standing, agents: Sequence[str], *, by_keys: bool
 ) -> str:
@@ -277,10 +272,6 @@ def _question(
         f"Does attaching {listed} make {agent}'s answers better than a shell alone does, "
         "or does it only burn tokens?"
     )
-
-
-def _judges(view: RunView) -> tuple[str, ...]:
-    return unique(verdict.judge for verdict in verdicts(view.cells))
 
 
 # --- arms -----------------------------------------------------------------------------------
@@ -477,12 +468,12 @@ def _scenario_arms(made: _FigureInputs, scenario: str) -> Iterator[ScenarioArm]:
 
 
 def _cell(arm: ArmView, cell: LoadedCell) -> CellReport:
-    outcome, reason = _ending(cell)
+    ended = cell.result.outcome if cell.result else None
     report = CellReport(
         cell_id=cell.cell.id,
         trial=cell.cell.trial,
-        outcome=outcome,
-        reason=reason,
+        outcome=ended.kind if ended else None,
+        reason=ended.reason if ended else "not finished",
         unscored=why_missing(arm, cell, whole_fairness),
     )
     fairness = fairness_of(cell)
@@ -500,13 +491,6 @@ def _cell(arm: ArmView, cell: LoadedCell) -> CellReport:
         details["judge"] = fairness.verdict.judge
         details["commentary"] = tuple(_commentary(fairness.verdict))
     return report.model_copy(update=details)
-
-
-def _ending(cell: LoadedCell) -> tuple[OutcomeKind | None, str]:
-    """How the cell ended, and why."""
-    if cell.result is None:
-        return None, "not finished"
-    return cell.result.outcome.kind, cell.result.outcome.reason
 
 
 def _failed(citations: Iterable[Citation]) -> Iterator[Citation]:

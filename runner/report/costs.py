@@ -31,17 +31,17 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
     # Without this, the shell would show zeros, as if its server started in no time.
     served = times if tools else []
     lost = list(_lost(arm.cells))
-    schema_chars = _largest_count(tools, lambda shown: shown.schema_chars)
+    schema_chars = max((shown.schema_chars for shown in tools), default=None)
     return Costs(
         input_tokens=_average_count(efforts, lambda effort: effort.input_tokens),
         output_tokens=_average_count(efforts, lambda effort: effort.output_tokens),
         cache_read_tokens=_average_count(efforts, lambda effort: effort.cache_read_tokens),
         cache_write_tokens=_average_count(efforts, lambda effort: effort.cache_write_tokens),
-        new_tokens=_new_tokens(efforts),
+        new_tokens=_average_count(_known(effort.new_tokens for effort in efforts), round),
         all_tokens=_average_count(efforts, _all_tokens),
         context_tokens=_average_count(efforts, lambda effort: effort.context_tokens),
         usd=_usd(efforts, price),
-        lost_tokens=sum(map(_billed, lost)),
+        lost_tokens=sum(usage.input_tokens + usage.output_tokens for usage in lost),
         lost_usd=None if price is None else round(sum(map(price.cost_usd, lost)), 4),
         retries=sum(effort.retries for effort in efforts),
         malformed=sum(effort.malformed for effort in efforts),
@@ -59,8 +59,8 @@ def costs(arm: ArmView, shell: ArmView | None, price: Price | None = None) -> Co
         peak_memory_mb=_largest(results, lambda result: result.peak_memory_mb),
         state_mb=_largest(results if tools else [], lambda result: result.state_mb),
         schema_chars=schema_chars,
-        schema_tokens=_estimated_tokens(schema_chars),
-        instructions_chars=_largest_count(tools, lambda shown: shown.instructions_chars),
+        schema_tokens=None if schema_chars is None else estimated_tokens(schema_chars),
+        instructions_chars=max((shown.instructions_chars for shown in tools), default=None),
     )
 
 
@@ -97,14 +97,6 @@ def _lost_turns(
 
 def _all_tokens(effort: Effort) -> int:
     return effort.input_tokens + effort.cache_read_tokens + effort.output_tokens
-
-
-def _new_tokens(efforts: Sequence[Effort]) -> int | None:
-    return _average_count(_known(effort.new_tokens for effort in efforts), round)
-
-
-def _billed(usage: Usage) -> int:
-    return usage.input_tokens + usage.output_tokens
 
 
 def _usd(efforts: Sequence[Effort], price: Price | None) -> float | None:
@@ -194,13 +186,3 @@ def _largest(items: Iterable[T], size_of: Callable[[T], float | None]) -> float 
     if not sizes:
         return None
     return round(max(sizes), 1)
-
-
-def _largest_count(items: Iterable[T], count_of: Callable[[T], int]) -> int | None:
-    return max(map(count_of, items), default=None)
-
-
-def _estimated_tokens(chars: int | None) -> int | None:
-    if chars is None:
-        return None
-    return estimated_tokens(chars)

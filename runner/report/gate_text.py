@@ -111,11 +111,7 @@ def _pair(pair: Disagreement) -> str:
     )
 
 
-def proposal_text(proposal: AcceptPreview) -> str:
-    return "\n".join(_proposal_lines(proposal))
-
-
-def _proposal_lines(proposal: AcceptPreview) -> Iterator[str]:
+def proposal_lines(proposal: AcceptPreview) -> Iterator[str]:
     if proposal.changes:
         yield "changed since the last generation:"
     else:

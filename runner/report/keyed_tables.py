@@ -32,19 +32,15 @@ def of_keys(keyed: Keyed, *, each: bool) -> Iterator[Table]:
         yield questions(keyed)
 
 
-def _shown(value: float | None) -> str:
-    return DASH if value is None else score(value)
-
-
 ARMS: tuple[Column[KeyedArm], ...] = (
     words("arm", lambda arm: clean(arm.label)),
-    number("F1", lambda arm: _shown(arm.f1.value)),
+    number("F1", lambda arm: score(arm.f1.value)),
     number("95 %", lambda arm: interval(arm.f1.low, arm.f1.high), full="95 % interval"),
-    number("recall", lambda arm: _shown(arm.recall)),
-    number("prec.", lambda arm: _shown(arm.precision), full="precision"),
+    number("recall", lambda arm: score(arm.recall)),
+    number("prec.", lambda arm: score(arm.precision), full="precision"),
     number(
         "hard",
-        lambda arm: _shown(arm.hard.value if arm.hard else None),
+        lambda arm: score(arm.hard.value if arm.hard else None),
         full="F1 where grep gets less than half",
     ),
     number("off", lambda arm: count(arm.wrong_lines), full="right file, wrong line"),
@@ -67,10 +63,10 @@ def arms(keyed: Keyed) -> Table:
 KINDS: tuple[Column[KeyedKind], ...] = (
     words("kind", lambda it: it.kind.replace("_", " ")),
     words("arm", lambda it: clean(it.label)),
-    number("F1", lambda it: _shown(it.f1.value)),
+    number("F1", lambda it: score(it.f1.value)),
     number("95 %", lambda it: interval(it.f1.low, it.f1.high), full="95 % interval"),
-    number("recall", lambda it: _shown(it.recall)),
-    number("prec.", lambda it: _shown(it.precision), full="precision"),
+    number("recall", lambda it: score(it.recall)),
+    number("prec.", lambda it: score(it.precision), full="precision"),
     number("Δ", lambda it: signed(it.delta), full="Δ against shell"),
     number("95 %", lambda it: signed_interval(it.delta_low, it.delta_high), full="95 % of Δ"),
     number("n", lambda it: count(it.f1.cells), full="cells"),
@@ -90,7 +86,7 @@ def questions(keyed: Keyed) -> Table:
     columns: list[Column[KeyedQuestion]] = [
         words("question", lambda it: clean(it.id)),
         words("kind", lambda it: it.kind.replace("_", " ")),
-        number("grep", lambda it: _shown(it.grep_f1), full="F1 of a text search alone"),
+        number("grep", lambda it: score(it.grep_f1), full="F1 of a text search alone"),
     ]
     columns += [_of_arm(arm.label) for arm in keyed.arms]
     columns.append(words("by heart", lambda it: ", ".join(map(clean, it.by_heart)) or DASH))
@@ -100,7 +96,7 @@ def questions(keyed: Keyed) -> Table:
 
 
 def _of_arm(label: str) -> Column[KeyedQuestion]:
-    return number(clean(label)[:12], lambda it: _shown(it.f1.get(label)), full=clean(label))
+    return number(clean(label)[:12], lambda it: score(it.f1.get(label)), full=clean(label))
 
 
 def _notes(keyed: Keyed) -> Iterator[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from runner.report import tables
-from runner.report.grid import Column, Table, clean
+from runner.report.grid import Table, clean
 from runner.report.records import Report, ScenarioReport
 
 _FENCE = "`" * 4
@@ -19,9 +18,7 @@ def render(report: Report) -> str:
 
 def render_tables(shown: Iterable[Table]) -> str:
     """Tables alone, each under its title."""
-    lines: list[str] = []
-    for table in shown:
-        lines += [f"## {escape(table.title)}", "", *_table(table), ""]
+    lines = (line for table in shown for line in _titled(table, 2))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -40,12 +37,11 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _heading(report, 1, escape(clean(report.named)))
     yield escape(report.question)
     yield ""
-    yield from _facts(report)
+    for name, text in tables.facts(report):
+        yield f"- {name}: {escape(text)}"
     yield ""
     for table in tables.of_run(report):
-        yield from _heading(report, 2, escape(table.title))
-        yield from _table(table)
-        yield ""
+        yield from _titled(table, 2, report.mark)
     yield from _heading(report, 2, "What may not be concluded")
     for line in report.not_concluded:
         yield f"- {escape(line)}"
@@ -62,11 +58,6 @@ def _heading(report: Report, level: int, text: str) -> Iterator[str]:
     yield ""
 
 
-def _facts(report: Report) -> Iterator[str]:
-    for name, text in tables.facts(report):
-        yield f"- {name}: {escape(text)}"
-
-
 def _table(table: Table) -> Iterator[str]:
     if table.rows:
         yield from _rows(table)
@@ -79,7 +70,8 @@ def _table(table: Table) -> Iterator[str]:
 
 def _rows(table: Table) -> Iterator[str]:
     yield _row(column.full for column in table.columns)
-    yield f"|{'|'.join(map(_alignment, table.columns))}|"
+    sides = (" :-- " if column.text else " --: " for column in table.columns)
+    yield f"|{'|'.join(sides)}|"
     yield from map(_row, table.rows)
 
 
@@ -87,14 +79,8 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(map(escape, cells))} |"
 
 
-def _alignment(column: Column[Any]) -> str:
-    if column.text:
-        return " :-- "
-    return " --: "
-
-
-def _titled(table: Table) -> Iterator[str]:
-    yield f"### {escape(table.title)}"
+def _titled(table: Table, level: int, mark: str = "") -> Iterator[str]:
+    yield f"{'#' * level} {mark}{escape(table.title)}"
     yield ""
     yield from _table(table)
     yield ""
@@ -108,7 +94,7 @@ def _section(section: ScenarioReport, of: Report) -> Iterator[str]:
     yield f"- {escape(clean(where))}"
     yield ""
     for table in tables.of_scenario(section, of):
-        yield from _titled(table)
+        yield from _titled(table, 3)
 
 
 def _repeat(report: Report) -> Iterator[str]:
@@ -118,4 +104,4 @@ def _repeat(report: Report) -> Iterator[str]:
     yield _FENCE
     yield ""
     for table in tables.repeat(report):
-        yield from _titled(table)
+        yield from _titled(table, 3)

@@ -6,7 +6,7 @@ It is made from the same files as the report, and is in none of the report's fig
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import overload
 
@@ -347,9 +347,9 @@ class _Reader:
             answer, _, effort = split(events, scenario)
         except FairtrialError as error:
             # The figures say what is wrong with it; the page goes on without its words.
-            return _but(bare, unreadable=str(error.what))
+            return replace(bare, unreadable=str(error.what))
         calls = tuple(_calls(events))
-        return _but(
+        return replace(
             bare,
             repository=scenario.repository.label,
             answer=answer.steps,
@@ -378,10 +378,6 @@ class _Reader:
         lines = tuple(text.split("\n"))
         # Lines before the file's end alone would stand for those that are cited past it.
         return Excerpt(first=first, lines=lines) if first + len(lines) > citation.start else None
-
-
-def _but(bare: CellEvidence, **more: object) -> CellEvidence:
-    return CellEvidence(**{**vars(bare), **more})
 
 
 def _calls(events: Iterable[Event]) -> Iterator[CallMade]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from runner.records import Citation, Contradiction, Gate, Since, Standing, is_candidate
 from runner.report.grid import (
@@ -59,6 +59,7 @@ from runner.support.text import counted
 OF_FAIRNESS = "Δ fairness"
 TOGETHER = "95 % interval, all comparisons together"
 C = TypeVar("C")
+T = TypeVar("T")
 A = TypeVar("A", bound=ArmReport | ScenarioArm | PairedBaseline)
 
 
@@ -102,11 +103,12 @@ def of_scenario(section: ScenarioReport, of: Report) -> tuple[Table, ...]:
     Of a large run the details of the first trials: with all of them no browser opens the page.
     """
     shown = _first_trials(section, CELLS_SHOWN // len(of.sections))
+    said = [_Placed(it.place, one) for it in _cells(shown) for one in it.cell.commentary]
     details = _if_any(
         trials(section),
         table("Blocks", SCENARIO_BLOCKS, shown.blocks),
         failed_citations(shown),
-        table(COMMENTED, COMMENTARY, _commentary(shown)),
+        table(COMMENTED, COMMENTARY, said),
     )
     left_out = _count(section) - _count(shown)
     notes = [f"{left_out:,} more, with all that is said of them, are in report.json."]
@@ -141,6 +143,13 @@ def _arm(arm: ArmReport | ScenarioArm | PairedBaseline) -> str:
 
 
 ARM: Column[ArmReport | ScenarioArm | PairedBaseline] = words("arm", _arm)
+
+
+class _Placed(NamedTuple, Generic[T]):
+    """A row of what an arm, or one of its cells, has by the dozen."""
+
+    place: str
+    of: T
 
 
 def _rows(report: Report) -> Iterator[ArmReport | PairedBaseline]:
@@ -336,17 +345,18 @@ def _fairness_columns(notes: Notes) -> Iterator[Column[A]]:
     def whole(arm: A) -> str:
         return notes.figure(_arm(arm), "fairness", arm.fairness.score)
 
-    def reach(arm: A) -> str:
-        return interval(arm.fairness.score.low, arm.fairness.score.high)
-
     def cells(arm: A) -> str:
         return f"{arm.fairness.score.cells}/{arm.fairness.score.planned}"
 
     yield ARM
     yield number("fairness", whole)
-    yield number("95 %", reach, full="95 % interval")
+    yield number("95 %", _fairness_reach, full="95 % interval")
     yield from _part_columns(notes, FAIRNESS, half)
     yield number("cells", cells, full="cells / planned")
+
+
+def _fairness_reach(arm: ArmReport | ScenarioArm | PairedBaseline) -> str:
+    return interval(arm.fairness.score.low, arm.fairness.score.high)
 
 
 FAIRNESS_TITLES: dict[Standing, str] = {
@@ -415,18 +425,10 @@ def judged(delta: Delta) -> str:
     return f"{delta.says}; one of {score(delta.could_miss)} could have been missed"
 
 
-def _p(delta: Delta) -> str:
-    return DASH if delta.p is None else f"{delta.p:.3f}"
-
-
-def _reach(delta: Delta) -> str:
-    return signed_interval(delta.low, delta.high)
-
-
 DIFFERENCE: tuple[Column[ArmReport | ArmPair], ...] = (
     number("Δ", lambda row: signed(row.delta.value), full=OF_FAIRNESS),
-    number("95 %", lambda row: _reach(row.delta), full=TOGETHER),
-    number("p", lambda row: _p(row.delta), full="p, adjusted"),
+    number("95 %", lambda row: signed_interval(row.delta.low, row.delta.high), full=TOGETHER),
+    number("p", lambda row: score(row.delta.p), full="p, adjusted"),
 )
 JUDGED: tuple[Column[ArmReport | ArmPair], ...] = (
     number("n", lambda row: _sizes(row.delta), full="clusters / scenarios / pairs"),
@@ -495,26 +497,18 @@ def between(report: Report) -> Table:
     return table("Servers against each other", columns, report.between, notes=notes)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _VariationOf:
-    arm: ArmReport
-    varies: Variation
-
-
-VARIES: tuple[Column[_VariationOf], ...] = (
-    words("arm", lambda of: _arm(of.arm)),
-    number("repos", lambda of: score(of.varies.repository_sd), full="between repositories"),
-    number("scen.", lambda of: score(of.varies.scenario_sd), full="between scenarios"),
-    number("trials", lambda of: score(of.varies.trial_sd), full="between trials"),
-    number("judge", lambda of: score(of.varies.judge_sd), full="between readings"),
-    number("removable", lambda of: _share(of.varies.trial_share), full="removable by trials"),
+VARIES: tuple[Column[_Placed[Variation]], ...] = (
+    words("arm", lambda row: row.place),
+    number("repos", lambda row: score(row.of.repository_sd), full="between repositories"),
+    number("scen.", lambda row: score(row.of.scenario_sd), full="between scenarios"),
+    number("trials", lambda row: score(row.of.trial_sd), full="between trials"),
+    number("judge", lambda row: score(row.of.judge_sd), full="between readings"),
+    number("removable", lambda row: _share(row.of.trial_share), full="removable by trials"),
 )
 
 
 def varies(report: Report) -> Table:
-    found = [
-        _VariationOf(arm=arm, varies=arm.varies) for arm in report.arms if arm.varies is not None
-    ]
+    found = [_Placed(_arm(arm), arm.varies) for arm in report.arms if arm.varies is not None]
     notes = [
         "Standard deviations of one paired difference. Trials hold what the judge's readings vary "
         "by. Removable: the share of the mean's variance that ever more trials would take away."
@@ -546,19 +540,13 @@ def noise(report: Report) -> Table:
 # --- trials -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class _PassesOf:
-    arm: ArmReport
-    chance: PassChance
-
-
-PASSES: tuple[Column[_PassesOf], ...] = (
-    words("arm", lambda of: _arm(of.arm)),
-    number("k", lambda of: count(of.chance.k)),
-    number("pass^k", lambda of: score(of.chance.all_of_k)),
-    number("95 %", lambda of: interval(of.chance.low, of.chance.high), full="95 % interval"),
-    number("pass@k", lambda of: score(of.chance.any_of_k)),
-    number("n", lambda of: count(of.chance.scenarios), full="scenarios"),
+PASSES: tuple[Column[_Placed[PassChance]], ...] = (
+    words("arm", lambda row: row.place),
+    number("k", lambda row: count(row.of.k)),
+    number("pass^k", lambda row: score(row.of.all_of_k)),
+    number("95 %", lambda row: interval(row.of.low, row.of.high), full="95 % interval"),
+    number("pass@k", lambda row: score(row.of.any_of_k)),
+    number("n", lambda row: count(row.of.scenarios), full="scenarios"),
 )
 TRIALS: tuple[Column[ScenarioArm], ...] = (
     ARM,
@@ -583,11 +571,11 @@ def passes(report: Report) -> Table:
     return table(title, PASSES, _passes(report), notes=notes)
 
 
-def _passes(report: Report) -> Iterator[_PassesOf]:
+def _passes(report: Report) -> Iterator[_Placed[PassChance]]:
     if report.trials > 1:
         for arm in report.arms:
             for chance in arm.passes:
-                yield _PassesOf(arm=arm, chance=chance)
+                yield _Placed(_arm(arm), chance)
 
 
 def trials(section: ScenarioReport) -> Table:
@@ -768,9 +756,7 @@ AGENT_COSTS: tuple[Column[ArmReport | PairedBaseline], ...] = (
         "tokens in", lambda arm: _tokens(arm, arm.costs.input_tokens), full="uncached input tokens"
     ),
     number("out", lambda arm: _tokens(arm, arm.costs.output_tokens), full="output tokens"),
-    number(
-        "vs shell", lambda arm: ratio(arm.costs.tokens_vs_shell), full="new tokens against shell"
-    ),
+    number("vs shell", lambda it: ratio(it.costs.tokens_vs_shell), full="new tokens against shell"),
     number("agent s", lambda arm: hundredth(arm.costs.agent_sec), full="agent seconds"),
     number("vs shell", lambda arm: ratio(arm.costs.seconds_vs_shell), full="seconds against shell"),
     number("back-off s", lambda arm: hundredth(arm.costs.backoff_sec), full="API back-off seconds"),
@@ -800,9 +786,7 @@ SERVER_COSTS: tuple[Column[ArmReport], ...] = (
     ARM,
     number("create s", lambda arm: hundredth(arm.costs.create_sec), full="container seconds"),
     number("init s", lambda arm: hundredth(arm.costs.initialize_sec), full="initialise seconds"),
-    number(
-        "index s", lambda arm: hundredth(arm.costs.warm_up_sec), full="warm-up and index seconds"
-    ),
+    number("index s", lambda it: hundredth(it.costs.warm_up_sec), full="warm-up and index seconds"),
     number(
         "probe s",
         lambda arm: hundredth(arm.costs.canary_sec),
@@ -901,18 +885,6 @@ class _CellOf:
         return f"{clean(self.arm.label)} · {self.cell.trial}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _QuotedVerdict:
-    place: str
-    said: Commentary
-
-
-@dataclass(frozen=True, kw_only=True)
-class _FailedCitation:
-    place: str
-    citation: Citation
-
-
 def _cells(section: ScenarioReport) -> Iterator[_CellOf]:
     for arm in section.arms:
         for cell in arm.cells:
@@ -937,37 +909,25 @@ CELLS: tuple[Column[_CellOf], ...] = (
     words("reason", lambda of: clean(of.cell.reason), full="how it ended"),
 )
 COMMENTED = "What the judge said of each criterion (commentary; ranks nobody)"
-COMMENTARY: tuple[Column[_QuotedVerdict], ...] = (
+COMMENTARY: tuple[Column[_Placed[Commentary]], ...] = (
     words("arm · trial", lambda row: row.place),
-    words("step", lambda row: clean(row.said.step)),
-    words("criterion", lambda row: clean(row.said.criterion)),
-    number("score", lambda row: score(row.said.score)),
-    words("reason", lambda row: clean(row.said.reason)),
+    words("step", lambda row: clean(row.of.step)),
+    words("criterion", lambda row: clean(row.of.criterion)),
+    number("score", lambda row: score(row.of.score)),
+    words("reason", lambda row: clean(row.of.reason)),
 )
-FAILED: tuple[Column[_FailedCitation], ...] = (
+FAILED: tuple[Column[_Placed[Citation]], ...] = (
     words("arm · trial", lambda row: row.place),
-    words("as written", lambda row: clean(row.citation.written, 120)),
-    words("status", lambda row: row.citation.status),
-    words("path", lambda row: row.citation.resolution),
-    words("reason", lambda row: clean(row.citation.reason)),
+    words("as written", lambda row: clean(row.of.written, 120)),
+    words("status", lambda row: row.of.status),
+    words("path", lambda row: row.of.resolution),
+    words("reason", lambda row: clean(row.of.reason)),
 )
-
-
-def _commentary(section: ScenarioReport) -> Iterator[_QuotedVerdict]:
-    for of in _cells(section):
-        for said in of.cell.commentary:
-            yield _QuotedVerdict(place=of.place, said=said)
 
 
 def failed_citations(section: ScenarioReport) -> Table:
-    notes = tuple(_not_listed(section))
-    return table("Citations that failed", FAILED, _failed(section), notes=notes)
-
-
-def _failed(section: ScenarioReport) -> Iterator[_FailedCitation]:
-    for of in _cells(section):
-        for citation in of.cell.failed:
-            yield _FailedCitation(place=of.place, citation=citation)
+    failed = [_Placed(of.place, it) for of in _cells(section) for it in of.cell.failed]
+    return table("Citations that failed", FAILED, failed, notes=tuple(_not_listed(section)))
 
 
 def _not_listed(section: ScenarioReport) -> Iterator[str]:
@@ -1019,22 +979,12 @@ def _why_nobody(report: Report) -> str:
     return "nobody is ranked: the figures are for screening"
 
 
-def _fairness_reach(arm: ArmReport) -> str:
-    return interval(arm.fairness.score.low, arm.fairness.score.high)
-
-
 def _grounded(arm: ArmReport) -> str:
     return f"{arm.grounding.grounded}/{arm.grounding.total}"
 
 
 def _worked(used: AdoptionFigures) -> str:
     return f"{count(used.server_calls - used.server_errors)}/{count(used.server_calls)}"
-
-
-def _adoption(arm: ArmReport) -> str:
-    if arm.adoption is None or arm.adoption.score.value is None:
-        return DASH
-    return score(arm.adoption.score.value)
 
 
 def _whole_fairness(arm: ArmReport) -> str:
@@ -1047,7 +997,7 @@ SUMMARY: tuple[Column[ArmReport], ...] = (
     number("fairness", _whole_fairness),
     number("95 %", _fairness_reach, full="95 % interval"),
     number("Δ shell", lambda arm: signed(arm.delta.value), full="Δ against shell"),
-    number("adoption", _adoption),
+    number("adoption", _if_adopted(lambda used: score(used.score.value))),
     number("grounded", _grounded, full="grounded citations"),
     number("halluc.", lambda arm: count(arm.grounding.hallucinated), full="hallucinated"),
     number("tokens", lambda arm: _tokens(arm, arm.costs.new_tokens), full="new tokens per cell"),
@@ -1106,15 +1056,9 @@ def _judge(report: Report) -> str:
     return f"{', '.join(map(clean, report.judges)) or DASH} ({report.standing})"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _LabelledValue:
-    what: str
-    value: str
-
-
-FACTS: tuple[Column[_LabelledValue], ...] = (
-    words("what", lambda fact: fact.what),
-    words("value", lambda fact: clean(fact.value) or DASH),
+FACTS: tuple[Column[_Placed[str]], ...] = (
+    words("what", lambda fact: fact.place),
+    words("value", lambda fact: clean(fact.of) or DASH),
 )
 
 
@@ -1163,10 +1107,6 @@ def _shared(report: Report) -> dict[str, str]:
     return shared
 
 
-def _unmet(gate: Gate) -> dict[str, str]:
-    return {f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)}
-
-
 def _examined(gate: Gate) -> dict[str, str]:
     facts = {}
     if gate.own:
@@ -1180,7 +1120,7 @@ def _gate_facts(gate: Gate, since: Since | None) -> dict[str, str]:
     accepted = "; ".join(since.accepted) if since else ""
     return {
         "judge": f"{gate.judge}, which {gate.standing}",
-        **_unmet(gate),
+        **{f"not met, {number}": text for number, text in enumerate(gate.unmet, start=1)},
         **_examined(gate),
         "Spearman's rho": _rho(gate),
         "generation": f"{gate.generation}: {gate.reason}",
@@ -1207,10 +1147,8 @@ def _planned(since: Since | None) -> str:
 
 
 def _facts_table(title: str, by_owner: Mapping[str, Mapping[str, str]]) -> Table:
-    return table(title, FACTS, _facts(by_owner))
-
-
-def _facts(by_owner: Mapping[str, Mapping[str, str]]) -> Iterator[_LabelledValue]:
+    rows = []
     for owner, named in by_owner.items():
         for name, value in named.items():
-            yield _LabelledValue(what=clean(f"{owner} {name.replace('_', ' ')}"), value=value)
+            rows.append(_Placed(clean(f"{owner} {name.replace('_', ' ')}"), value))
+    return table(title, FACTS, rows)

@@ -26,9 +26,9 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
     return captured(_parts(report, width), width=width, colour=colour)
 
 
-def render_tables(shown: Iterable[Table], *, width: int = WIDTH, colour: bool = False) -> str:
+def render_tables(shown: Iterable[Table], *, width: int = WIDTH) -> str:
     """Tables alone, each under its title."""
-    return captured(_parts_of(shown, width), width=width, colour=colour)
+    return captured(_parts_of(shown, width), width=width, colour=False)
 
 
 def _parts_of(shown: Iterable[Table], width: int) -> Iterator[RenderableType]:
@@ -36,7 +36,9 @@ def _parts_of(shown: Iterable[Table], width: int) -> Iterator[RenderableType]:
         if place:
             yield Text("")
         yield _bold(table.title)
-        yield from _table(table, width)
+        yield from laid_out(table, width)
+        for note in table.notes:
+            yield Text(note, style="dim")
 
 
 def captured(parts: Iterable[RenderableType], *, width: int, colour: bool) -> str:
@@ -63,10 +65,8 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
     yield Text(report.question)
     for said in verdicts(report):
         yield _bold(said)
-    for table in tables.of_run(report, each=False):
-        yield Text("")
-        yield _bold(table.title)
-        yield from _table(table, width)
+    yield Text("")
+    yield from _parts_of(tables.of_run(report, each=False), width)
     yield Text("")
     yield _bold("What may not be concluded")
     for line in report.not_concluded:
@@ -75,12 +75,6 @@ def _parts(report: Report, width: int) -> Iterator[RenderableType]:
 
 def _bold(text: str) -> Text:
     return Text(text, style="bold")
-
-
-def _table(table: Table, width: int) -> Iterator[RenderableType]:
-    yield from laid_out(table, width)
-    for note in table.notes:
-        yield Text(note, style="dim")
 
 
 def _item(line: str) -> RenderableType:

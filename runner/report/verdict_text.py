@@ -103,11 +103,7 @@ def _delta_json(place: tuple[str, CriterionPlace], delta: float) -> dict[str, An
     }
 
 
-def run_text(loaded: LoadedRun) -> str:
-    return "\n".join(_run_lines(loaded))
-
-
-def _run_lines(loaded: LoadedRun) -> Iterator[str]:
+def run_lines(loaded: LoadedRun) -> Iterator[str]:
     found = []
     for cell in loaded.cells:
         where = f"{cell.cell.scenario} × {cell.cell.server} × {cell.cell.model} #{cell.cell.trial}"

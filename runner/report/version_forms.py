@@ -84,16 +84,14 @@ def _answers(found: VersionComparison) -> list[str]:
         return []
     changed = [it for it in found.answers if it.base != it.head]
     rows = sorted(changed, key=lambda it: it.head - it.base)[:_QUESTIONS_SHOWN]
-    means = [sum(values) / len(found.answers) for values in _sides(found)]
-    lines = [f"{len(found.answers)} questions, mean {means[0]:.3f} → {means[1]:.3f}:", ""]
+    count = len(found.answers)
+    base = sum(it.base for it in found.answers) / count
+    head = sum(it.head for it in found.answers) / count
+    lines = [f"{count} questions, mean {base:.3f} → {head:.3f}:", ""]
     lines += [f"- {escape(it.scenario)}: {it.base:.2f} → {it.head:.2f}" for it in rows]
     if not rows:
         lines[0] = lines[0].replace(":", "; each answered alike.")
     return [*lines, ""] if rows else [lines[0], ""]
-
-
-def _sides(found: VersionComparison) -> tuple[list[float], list[float]]:
-    return [it.base for it in found.answers], [it.head for it in found.answers]
 
 
 def ending(found: VersionComparison) -> Iterator[str]:

@@ -61,6 +61,11 @@ ENDS_RUN = (ProviderRefused, SpendingCap, WorkerCut)
 """What the next cell would meet, too."""
 
 
+def now() -> str:
+    """UTC, ISO 8601, to the microsecond: blocks taken up in one second are not one."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
 @dataclass(kw_only=True)
 class Measurements:
     """What is known of an attempt so far: whatever ends it, this much is recorded."""
@@ -77,8 +82,10 @@ class Measurements:
     ends_run: FairtrialError | None = None
     """Ends the run once the attempt is recorded."""
     totals: UsageTotals = field(default_factory=UsageTotals)
+    began: float = field(default_factory=time.monotonic)
+    started_at: str = field(default_factory=now)
 
-    def timings(self, total_sec: float) -> Timings:
+    def timings(self) -> Timings:
         return Timings(
             create_sec=self.create_sec,
             initialize_sec=self.initialize_sec,
@@ -86,7 +93,7 @@ class Measurements:
             canary_sec=self.canary_sec,
             agent_sec=self.totals.agent_sec,
             backoff_sec=self.totals.backoff_sec,
-            total_sec=total_sec,
+            total_sec=time.monotonic() - self.began,
         )
 
 
@@ -149,9 +156,7 @@ async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> Ce
     can do better: the provider refuses, or the run may spend no more.
     """
     shared.account.require_left()
-    started = time.monotonic()
-    started_at = now()
-    prepared, store = shared.prepared, shared.store
+    measured, prepared, store = Measurements(), shared.prepared, shared.store
     folder = store.begin(cell)
     with store.transcript(folder) as writer:
         attempt = Attempt(
@@ -162,23 +167,17 @@ async def run_cell(cell: Cell, shared: Shared, taken_up_at: str, log: Log) -> Ce
             run_label=store.label,
             writer=writer,
             log=log,
+            measured=measured,
         )
-        attempt.measured.totals = _totals(attempt, shared.account)
+        measured.totals = _totals(attempt, shared.account)
         outcome = await _outcome_of(shared.run(attempt), attempt)
-    timings = attempt.measured.timings(time.monotonic() - started)
     where = {"taken_up_at": taken_up_at, "machine": prepared.machine}
     block = placement(shared.plan, cell, **where, host=shared.host)
-    ended = _Ended(outcome=outcome, timings=timings, started_at=started_at, block=block)
-    result = _result(attempt, folder.number, ended, shared)
+    result = _result(attempt, folder.number, outcome, block, shared)
     store.finish(folder, result)
-    if attempt.measured.ends_run is not None:
-        raise attempt.measured.ends_run
+    if measured.ends_run is not None:
+        raise measured.ends_run
     return result
-
-
-def now() -> str:
-    """UTC, ISO 8601, to the microsecond: blocks taken up in one second are not one."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def _totals(attempt: Attempt, account: Account) -> UsageTotals:
@@ -191,31 +190,26 @@ def _totals(attempt: Attempt, account: Account) -> UsageTotals:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Ended:
-    outcome: Outcome
-    timings: Timings
-    started_at: str
-    block: Placement | None
-
-
-def _result(attempt: Attempt, number: int, ended: _Ended, shared: Shared) -> CellResult:
+def _result(
+    attempt: Attempt, number: int, outcome: Outcome, block: Placement | None, shared: Shared
+) -> CellResult:
+    measured = attempt.measured
     return CellResult(
         cell=attempt.cell,
         attempt=number,
-        outcome=ended.outcome,
-        fingerprint=attempt.measured.fingerprint,
-        timings=ended.timings,
-        peak_memory_mb=attempt.measured.peak_memory_mb,
-        state_mb=attempt.measured.state_mb,
-        network_attempts=attempt.measured.network_attempts,
-        started_at=ended.started_at,
+        outcome=outcome,
+        fingerprint=measured.fingerprint,
+        timings=measured.timings(),
+        peak_memory_mb=measured.peak_memory_mb,
+        state_mb=measured.state_mb,
+        network_attempts=measured.network_attempts,
+        started_at=measured.started_at,
         plan=shared.plan_digest,
         ungated=shared.plan.ungated,
         transcript=attempt.writer.digest,
         events=attempt.writer.events,
-        block=ended.block,
-        task=attempt.measured.task,
+        block=block,
+        task=measured.task,
     )
 
 

@@ -15,9 +15,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runner.agents.models import kind_name, kind_that_answered
+from runner.catalog.checkout import Checkout
 from runner.protocols import Judge
 from runner.records import Cell, Contradiction, Plan, Scorecard, Sha256, Verdict, digest_of
 from runner.records.run_store import SCORECARD, EndedAttempt, LoadedCell, LoadedRun, RunStore
@@ -28,9 +29,6 @@ from runner.runs.score_cache import ScoreCache, open_score_cache
 from runner.scoring.judges.stored import Stored
 from runner.support.code_digest import makes_figures
 from runner.support.errors import CatalogError
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 FIELDS_SHOWN = 5
 """Of one scorecard: an edited transcript would list every field there is."""

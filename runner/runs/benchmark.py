@@ -18,18 +18,15 @@ class Benchmark(Protocol):
 
     def cells(self, prepared: PreparedRun, models: Sequence[str], trials: int) -> tuple[Cell, ...]:
         """Every cell, in the order in which they are run."""
-        ...
 
     def left_out(self, prepared: PreparedRun) -> tuple[str, ...]:
         """What was asked for and is not planned, each in words."""
-        ...
 
     async def run(self, attempt: Attempt) -> Outcome:
         """One attempt at one cell; what is measured on the way is noted on the attempt.
 
         Raises ServerError, SandboxError or ProviderError if that part failed.
         """
-        ...
 
     def differing(
         self, cell: Cell, result: CellResult, checkout: Checkout
@@ -38,14 +35,11 @@ class Benchmark(Protocol):
 
         Where the two are not the same, the cell's transcript is no answer to what is asked.
         """
-        ...
 
     def basis(self, cell: Cell, checkout: Checkout) -> str:
         """Digest of all that a cell's scores follow from, but its transcript and the judge."""
-        ...
 
     def score(
         self, cell: Cell, transcript: Path, checkout: Checkout, *, judge: Judge, cache_dir: Path
     ) -> Scorecard:
         """From the transcript alone. `cache_dir` may keep what the next cell needs again."""
-        ...

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from runner.catalog.catalog import SHELL, LoadedScenario
+from runner.catalog.checkout import Checkout
 from runner.protocols import Judge, LineSource
 from runner.records import (
     AnswerStep,
@@ -38,9 +39,6 @@ from runner.scoring.judges.pairwise import PairTally, Preferred, majority, tally
 from runner.scoring.judges.panel import Panel
 from runner.scoring.steps import answer_steps, must_find
 from runner.support.errors import CatalogError, FairtrialError
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 LIMIT_BYTES = 20_000_000
 ANSWER_FORM = '{"steps": [{"name": "…", "text": "…"}]}'
@@ -183,7 +181,6 @@ class Estimating(Protocol):
 
     def estimate(self, answers: Iterable[ToJudge]) -> JudgeEstimate:
         """Asks nobody."""
-        ...
 
 
 class RunEstimate(Record):

@@ -14,7 +14,7 @@ from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
 from runner.records import Cell, GradingSheet, Plan, SheetGrades
 from runner.records.run_store import RunStore
-from runner.runs.run_sheet import item_key
+from runner.runs.run_people import item_key
 from runner.scoring.grading import item_id, seal_of
 from tests.anchors.material import Tree
 from tests.anchors.plant import STEPS, answer, make_plant

@@ -15,7 +15,7 @@ import pytest
 from runner.cli.main import main
 from runner.gate.anchor_sheet import PEOPLE, anchor_sheet, anchors_to_grade, judged_items
 from runner.records import GradingSheet, SheetGrades
-from runner.report.html.sheet_page import sheet_page
+from runner.report.html import sheet_page
 from runner.scoring.alternative_annotator import alternative_annotator
 from runner.scoring.grading import seal_of
 from runner.scoring.judges.checklist.checklist import Checklist

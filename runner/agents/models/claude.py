@@ -16,20 +16,16 @@ import anthropic
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.models.provider import PassingFault, Provider, certificates, timeouts
 from runner.agents.models.remote import STREAM_ERRORS, RemoteModel
-from runner.agents.models.wire import FittedTools, call_of, without_surrogates
-from runner.protocols import Call, Message, Stop, ToolMessage, Turn, UserMessage
+from runner.agents.models.wire import (
+    ANTHROPIC_STOPS,
+    FittedTools,
+    call_of,
+    without_surrogates,
+)
+from runner.protocols import Call, Message, ToolMessage, Turn, UserMessage
 from runner.support.errors import ProviderError
 
 URL = "https://api.anthropic.com"
-STOPS: dict[str, Stop] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "tool_use": "tool_use",
-    "max_tokens": "max_tokens",
-    "pause_turn": "pause",
-    "refusal": "refusal",
-    "model_context_window_exceeded": "context_full",
-}
 WAYS_TO_THINK = ("enabled", "adaptive", "none")
 """Tried in this order, as models differ in what they take. `enabled` alone has a limit of its own;
 max_tokens holds for all."""
@@ -214,7 +210,7 @@ class _ClaudeReply:
         """Raises PassingFault for a reply that is not whole, ProviderError for an unknown stop."""
         if self._stop is None:
             raise PassingFault("Anthropic: the stream ended without a stop reason")
-        if self._stop not in STOPS:
+        if self._stop not in ANTHROPIC_STOPS:
             raise ProviderError(f"Anthropic: unknown stop reason {self._stop!r}")
         calls = dict(self._calls(tools))
         written = self._usage.get("cache_creation_input_tokens", 0)
@@ -223,7 +219,7 @@ class _ClaudeReply:
             text=self._text("text"),
             thinking=self._text("thinking"),
             calls=tuple(calls.values()),
-            stop=STOPS[self._stop],
+            stop=ANTHROPIC_STOPS[self._stop],
             input_tokens=self._usage.get("input_tokens", 0) + written,
             output_tokens=self._usage.get("output_tokens", 0),
             cache_read_tokens=self._usage.get("cache_read_input_tokens", 0),

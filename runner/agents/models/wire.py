@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.protocols import Call, ToolSpec
+from runner.protocols import Call, Stop, ToolSpec
 from runner.records import canonical_json
 
 DEEPEST = 100
@@ -18,6 +18,15 @@ DEEPEST = 100
 EXCERPT_CHARS = 200
 SEED = 20_261_121
 """Of the draw that leaves tools out, where an API takes fewer than there are."""
+ANTHROPIC_STOPS: dict[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_full",
+}
 _COMBINATORS = ("oneOf", "anyOf", "allOf", "not", "enum")
 """What APIs reject at the top of a tool's schema."""
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -74,34 +75,26 @@ class _Passing:
     retries: int = 0
 
 
+@dataclass(kw_only=True)
 class ProviderBridge:
     """One cell's. `answer` is called for each request, several at a time."""
 
-    def __init__(  # noqa: PLR0913 - each part of a cell, by its name
-        self,
-        *,
-        agent: PackagedAgent,
-        upstream: Upstream,
-        ledger: CellLedger,
-        treatment: Treatment,
-        budget: Budget,
-        end: CellEnd,
-        clock: AgentClock,
-    ) -> None:
-        self._agent = agent
-        self._dialect = agent.dialect
-        self._upstream = upstream
-        self._ledger = ledger
-        self._treatment = treatment
-        self._budget = budget
-        self._end = end
-        self._clock = clock
-        waits = timeouts(upstream.settings.stall_sec)
-        self._client = httpx2.AsyncClient(timeout=waits, verify=certificates())
-        self._failures = 0
-        self.fault: ProviderError | ContextOverflow | None = None
-        """Of the last request, if the provider failed at it."""
-        self._refused: set[str] = set()
+    agent: PackagedAgent
+    upstream: Upstream
+    ledger: CellLedger
+    treatment: Treatment
+    budget: Budget
+    end: CellEnd
+    clock: AgentClock
+    fault: ProviderError | ContextOverflow | None = field(default=None, init=False)
+    """Of the last request, if the provider failed at it."""
+    _failures: int = field(default=0, init=False)
+    _refused: set[str] = field(default_factory=set, init=False)
+
+    @cached_property
+    def _client(self) -> httpx2.AsyncClient:
+        waits = timeouts(self.upstream.settings.stall_sec)
+        return httpx2.AsyncClient(timeout=waits, verify=certificates())
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -110,8 +103,8 @@ class ProviderBridge:
 
     async def answer(self, asked: RelayedRequest, reply: RelayedReply) -> None:
         """relay.Answering."""
-        path = urlsplit(asked.path).path
-        if asked.method != "POST" or path not in (self._dialect.path, *self._dialect.free_paths):
+        path, dialect = urlsplit(asked.path).path, self.agent.dialect
+        if asked.method != "POST" or path not in (dialect.path, *dialect.free_paths):
             self._note_refused(f"{asked.method} {path}")
             await _refuse(reply, 404, "no such path here")
             return
@@ -122,12 +115,12 @@ class ProviderBridge:
             self._note_refused(f"a request to {path} that is no JSON, or names no model")
             await _refuse(reply, 400, "no JSON that names a model")
             return
-        if model != self._upstream.model:
+        if model != self.upstream.model:
             self._note_refused(f"a request to the model {model!r}")
             await _refuse(reply, 404, f"there is no model {model!r} here")
         elif not self._may_go_on():
             await _refuse(reply, 403, "the cell has ended")
-        elif path in self._dialect.free_paths:
+        elif path in dialect.free_paths:
             await self._pass(asked, reply, None)
         else:
             await self._ask(asked, body, reply)
@@ -136,43 +129,44 @@ class ProviderBridge:
         # Once each: an agent that asks in a loop would fill the transcript.
         if what not in self._refused and len(self._refused) < 50:
             self._refused.add(what)
-            self._ledger.note(f"refused: {what[:200]}")
+            self.ledger.note(f"refused: {what[:200]}")
 
     def _may_go_on(self) -> bool:
         """Ends the cell if a cap is reached. Raises SpendingCap if it is the run's."""
-        if self._end.is_reached:
+        if self.end.is_reached:
             return False
-        totals = self._ledger.totals
-        totals.agent_sec = self._clock.agent_sec
-        over = totals.over(self._budget)
+        totals = self.ledger.totals
+        totals.agent_sec = self.clock.agent_sec
+        over = totals.over(self.budget)
         if over is not None:
-            self._end.reach(over)
+            self.end.reach(over)
         return over is None
 
     # --- a turn ---------------------------------------------------------------------------------
 
     async def _ask(self, asked: RelayedRequest, body: Json, reply: RelayedReply) -> None:
         try:
-            request = self._dialect.read_request(body)
+            request = self.agent.dialect.read_request(body)
         except (KeyError, TypeError, AttributeError):
             self._note_refused("a request that has another form than its API's")
             await _refuse(reply, 400, "not a request of this API")
             return
-        self._treatment.require(request, asked.body)
-        where = self._agent.conversation(asked.headers, request)
-        conversing = self._ledger.asked(where, request, len(asked.body))
-        attempt = _Passing(asked=asked, conversing=conversing, reader=self._dialect.begin_reply())
-        with self._ledger.totals.account.turn():
+        self.treatment.require(request, asked.body)
+        where = self.agent.conversation(asked.headers, request)
+        conversing = self.ledger.asked(where, request, len(asked.body))
+        reader = self.agent.dialect.begin_reply()
+        attempt = _Passing(asked=asked, conversing=conversing, reader=reader)
+        with self.ledger.totals.account.turn():
             await self._pass(asked, reply, attempt)
 
     async def _pass(
         self, asked: RelayedRequest, reply: RelayedReply, attempt: _Passing | None
     ) -> None:
-        upstream = self._upstream
+        upstream = self.upstream
         queued = time.monotonic()
         async with upstream.settings.slots.of(upstream.provider.title):
             waited_sec = time.monotonic() - queued
-            self._clock.queued(waited_sec)
+            self.clock.queued(waited_sec)
             if attempt is not None:
                 attempt.began, attempt.waited_sec = time.monotonic(), waited_sec
             try:
@@ -187,7 +181,7 @@ class ProviderBridge:
                 await self._broke(error, reply, attempt)
 
     def _address(self, path: str) -> str:
-        base = self._upstream.url.rstrip("/")
+        base = self.upstream.url.rstrip("/")
         # A base address has the version in it, or has not: as each SDK has it.
         if base.endswith("/v1"):
             return base + path.removeprefix("/v1")
@@ -195,9 +189,10 @@ class ProviderBridge:
 
     def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
         headers = {name: text for name, text in given.items() if name not in _OURS}
-        key = self._upstream.provider.endpoint.key
+        key = self.upstream.provider.endpoint.key
         # As it comes: what is packed could not be read on the way.
-        return headers | {"accept-encoding": "identity"} | self._dialect.key_headers(key or "none")
+        plain = {"accept-encoding": "identity"}
+        return headers | plain | self.agent.dialect.key_headers(key or "none")
 
     async def _passed_back(
         self, answer: httpx2.Response, reply: RelayedReply, attempt: _Passing | None
@@ -206,7 +201,7 @@ class ProviderBridge:
         if answer.status_code >= 400:
             await self._passed_fault(answer, headers, reply, attempt)
             return
-        self._upstream.settings.slots.note_answer(self._upstream.provider.title)
+        self.upstream.settings.slots.note_answer(self.upstream.provider.title)
         self._recover(attempt)
         await reply.head(answer.status_code, headers)
         if attempt is None:
@@ -217,7 +212,7 @@ class ProviderBridge:
         await reply.end()
 
     def _recover(self, attempt: _Passing | None) -> None:
-        waited_sec = self._clock.recovered()
+        waited_sec = self.clock.recovered()
         if attempt is not None and self._failures:
             attempt.waited_sec, attempt.retries = waited_sec, self._failures
         if attempt is not None:
@@ -247,7 +242,7 @@ class ProviderBridge:
 
     def _count(self, attempt: _Passing) -> None:
         read = attempt.reader.reply()
-        self._ledger.answered(
+        self.ledger.answered(
             attempt.conversing,
             read,
             backoff_sec=attempt.waited_sec,
@@ -255,7 +250,7 @@ class ProviderBridge:
         )
         if not read.whole:
             what = read.fault or "the stream broke off"
-            title = self._upstream.provider.title
+            title = self.upstream.provider.title
             self._fail(attempt, ProviderError(f"{title}: {self._hidden(what)}"))
 
     # --- what fails -----------------------------------------------------------------------------
@@ -269,9 +264,9 @@ class ProviderBridge:
     ) -> None:
         """An error of the provider's, passed on; one that every cell would meet ends the run."""
         text = await _start_of(answer.aiter_bytes())
-        meaning = self._upstream.provider.meaning_of(_Refusal(answer, text))
+        meaning = self.upstream.provider.meaning_of(_Refusal(answer, text))
         if isinstance(meaning, ProviderRefused):
-            self._end.fail(meaning)
+            self.end.fail(meaning)
         elif isinstance(meaning, (ContextOverflow, ProviderError)):
             self._fail(attempt, meaning)
         else:
@@ -281,10 +276,10 @@ class ProviderBridge:
         await reply.end()
 
     async def _broke(self, error: Exception, reply: RelayedReply, attempt: _Passing | None) -> None:
-        provider = self._upstream.provider
+        provider = self.upstream.provider
         wrong = provider.wrong_address(error)
-        if wrong is not None and not self._upstream.settings.slots.has_answered(provider.title):
-            self._end.fail(wrong)
+        if wrong is not None and not self.upstream.settings.slots.has_answered(provider.title):
+            self.end.fail(wrong)
         self._fail(attempt, ProviderError(str(provider.meaning_of(error))))
         if reply.begun:
             await reply.cut()
@@ -296,13 +291,13 @@ class ProviderBridge:
             return
         self._failures += 1
         self.fault = fault
-        self._clock.failed(attempt.began)
+        self.clock.failed(attempt.began)
         if self._failures >= MOST_FAILURES and isinstance(fault, ProviderError):
             # Some agents try again for ever.
-            self._end.fail(fault)
+            self.end.fail(fault)
 
     def _hidden(self, text: str) -> str:
-        return self._upstream.provider.endpoint.hide(text)
+        return self.upstream.provider.endpoint.hide(text)
 
 
 class _Refusal(Exception):  # noqa: N818 - shaped as an SDK's error, for `meaning_of`

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from runner.agents.packaged.mcp_tap import ServerCallMade
 from runner.agents.packaged.packaged_agent import PackagedAgent, plain
@@ -41,44 +41,34 @@ class _Pending:
     is_servers: bool
 
 
+@dataclass
 class CellLedger:
     """What one cell has heard so far."""
 
-    def __init__(
-        self,
-        agent: PackagedAgent,
-        server_tools: dict[str, str],
-        record: Callable[[Event], None],
-        totals: UsageTotals,
-        *,
-        names: Mapping[str, str],
-    ) -> None:
-        """`server_tools`: as the model is offered them -> as the server calls them.
-
-        `names`: as the server calls them -> as every agent's transcript does.
-        """
-        self._agent = agent
-        self._server_tools = server_tools
-        self._names = names
-        self._record = record
-        self.totals = totals
-        self.step = 0
-        self.last: Turn | None = None
-        """The agent's own last turn in this step."""
-        self.said: list[str] = []
-        """Every text in this step, a helper's too."""
-        self._turn = 0
-        self._own = ""
-        self._subagents: dict[str, str] = {}
-        self._pending: dict[str, _Pending] = {}
-        self._given: Counter[tuple[str | None, str]] = Counter()
-        self._reached: list[ServerCallMade] = []
+    agent: PackagedAgent
+    server_tools: dict[str, str]
+    """As the model is offered them -> as the server calls them."""
+    record: Callable[[Event], None]
+    totals: UsageTotals
+    names: Mapping[str, str] = field(kw_only=True)
+    """As the server calls them -> as every agent's transcript does."""
+    step: int = field(default=0, init=False)
+    last: Turn | None = field(default=None, init=False)
+    """The agent's own last turn in this step."""
+    said: list[str] = field(default_factory=list, init=False)
+    """Every text in this step, a helper's too."""
+    _turn: int = field(default=0, init=False)
+    _own: str = field(default="", init=False)
+    _subagents: dict[str, str] = field(default_factory=dict, init=False)
+    _pending: dict[str, _Pending] = field(default_factory=dict, init=False)
+    _given: Counter[tuple[str | None, str]] = field(default_factory=Counter, init=False)
+    _reached: list[ServerCallMade] = field(default_factory=list, init=False)
 
     def begin_step(self, step: int) -> None:
         self.step, self._turn, self.last, self.said = step, 0, None, []
 
     def note(self, text: str) -> None:
-        self._record(Note(text=text))
+        self.record(Note(text=text))
 
     # --- a turn ---------------------------------------------------------------------------------
 
@@ -91,7 +81,7 @@ class CellLedger:
 
     def _whose(self, conversation: str, request: ModelRequest) -> str | None:
         # With the tools or without: Claude Code offers all of them there, and forbids their use.
-        if request.last.startswith(self._agent.compacts_by):
+        if request.last.startswith(self.agent.compacts_by):
             return COMPACTION
         if not request.tools:
             return HELPER
@@ -122,7 +112,7 @@ class CellLedger:
         usage = usage_of(turn, asked.step, number, 0.0)
         # Its seconds are the step's: tools and turns run beside one another in there.
         changes = {"wall_sec": None, "subagent": asked.subagent}
-        self._record(usage.model_copy(update=changes))
+        self.record(usage.model_copy(update=changes))
         self._record_calls(asked, turn, number)
 
     def _note_compaction(self) -> None:
@@ -132,34 +122,34 @@ class CellLedger:
 
     def _record_words(self, asked: Conversing, turn: Turn, number: int, *, whole: bool) -> None:
         if turn.thinking:
-            self._record(Thinking(step=asked.step, turn=number, text=turn.thinking))
+            self.record(Thinking(step=asked.step, turn=number, text=turn.thinking))
         # What broke off is asked for again: it would stand in the answer twice.
         if turn.text and whole:
-            self._record(Prose(step=asked.step, turn=number, text=turn.text))
+            self.record(Prose(step=asked.step, turn=number, text=turn.text))
         if whole:
             self.last = turn
 
     def _record_calls(self, asked: Conversing, turn: Turn, number: int) -> None:
         for given in turn.calls:
             call = replace(given, tool=self._as_offered(given.tool))
-            theirs = self._server_tools.get(call.tool)
-            own = self._agent.recorded(call) if theirs is None else self._named(theirs, call)
+            theirs = self.server_tools.get(call.tool)
+            own = self.agent.recorded(call) if theirs is None else self._named(theirs, call)
             is_servers = theirs is not None
             self._pending[call.id] = _Pending(
                 step=asked.step, turn=number, call=call, is_servers=is_servers
             )
-            self._record(_call_event(asked.step, number, own, is_servers=is_servers))
+            self.record(_call_event(asked.step, number, own, is_servers=is_servers))
         self.totals.actions += len(turn.calls)
 
     def _as_offered(self, tool: str) -> str:
         """One that the model was not offered, but found by a search, may be spelt otherwise."""
-        if tool in self._server_tools:
+        if tool in self.server_tools:
             return tool
-        return next((it for it in self._server_tools if plain(it) == plain(tool)), tool)
+        return next((it for it in self.server_tools if plain(it) == plain(tool)), tool)
 
     def _named(self, theirs: str, call: Call) -> Call:
         """A call of the server's tool, by the name that is the same for every agent."""
-        return replace(call, tool=self._names.get(theirs, theirs))
+        return replace(call, tool=self.names.get(theirs, theirs))
 
     # --- results --------------------------------------------------------------------------------
 
@@ -173,7 +163,7 @@ class CellLedger:
             self._given[whose, result.call_id] += 1
             pending = self._pending.pop(result.call_id, None)
             if pending is not None:
-                self._record(self._result(pending, result))
+                self.record(self._result(pending, result))
 
     def _result(self, pending: _Pending, given: GivenResult) -> ToolResult:
         if pending.is_servers:
@@ -183,7 +173,7 @@ class CellLedger:
             turn=pending.turn,
             call_id=given.call_id,
             text=given.text,
-            is_error=given.is_error or self._agent.failed(given.text),
+            is_error=given.is_error or self.agent.failed(given.text),
             size_chars=len(given.text),
             digest=_digest(given.text),
             truncated=False,
@@ -191,7 +181,7 @@ class CellLedger:
         )
 
     def _take_reached(self, call: Call) -> ServerCallMade | None:
-        tool = self._server_tools[call.tool]
+        tool = self.server_tools[call.tool]
         for exact in (True, False):
             for made in self._reached:
                 if made.tool == tool and (made.arguments == call.arguments or not exact):
@@ -211,7 +201,7 @@ class CellLedger:
                 # The cell ended before the model was given it.
                 del self._pending[call_id]
                 given = GivenResult(call_id=call_id, text=made.text)
-                self._record(_servers_result(pending, given, made))
+                self.record(_servers_result(pending, given, made))
         self._record_unasked()
 
     def _record_unasked(self) -> None:
@@ -221,10 +211,10 @@ class CellLedger:
             call_id = f"unasked {self.totals.actions}"
             call = Call(id=call_id, tool=made.tool, arguments=made.arguments)
             call = self._named(made.tool, call)
-            self._record(_call_event(self.step, number, call, is_servers=True))
+            self.record(_call_event(self.step, number, call, is_servers=True))
             pending = _Pending(step=self.step, turn=number, call=call, is_servers=True)
             given = GivenResult(call_id=call_id, text=made.text)
-            self._record(_servers_result(pending, given, made))
+            self.record(_servers_result(pending, given, made))
             self.totals.actions += 1
         if self._reached:
             self.note(f"{len(self._reached)} calls came to the server that no turn asked for")

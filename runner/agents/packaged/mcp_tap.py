@@ -62,19 +62,15 @@ class ServerCallMade:
         return hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()
 
 
+@dataclass(frozen=True)
 class McpTap:
     """One server, for every client that the agent's program starts."""
 
-    def __init__(
-        self,
-        mounted: MountedServer,
-        called: Callable[[ServerCallMade], None],
-        keep: Callable[[str], None],
-    ) -> None:
-        """`called` gets each call that reached the server; `keep` a line for each message."""
-        self._mounted = mounted
-        self._called = called
-        self._keep = keep
+    mounted: MountedServer
+    called: Callable[[ServerCallMade], None]
+    """Gets each call that reached the server."""
+    keep: Callable[[str], None]
+    """Gets a line for each message."""
 
     async def take(self, line: bytes, wire: McpWire) -> None:
         """One message of a client's. Raises ServerError, SandboxError or OutOfMemory as a call."""
@@ -96,10 +92,10 @@ class McpTap:
     def _note(self, what: str, wire: McpWire, message: RpcMessage) -> None:
         text = json.dumps(message)
         about = {"client": wire.number, "at": round(time.time(), 3), "chars": len(text)}
-        self._keep(json.dumps({**about, what: text[:SHOWN_CHARS]}))
+        self.keep(json.dumps({**about, what: text[:SHOWN_CHARS]}))
 
     async def _answer(self, method: str, params: RpcMessage) -> RpcMessage:
-        session = self._mounted.session
+        session = self.mounted.session
         if method == "initialize":
             return {"result": session.about_sent}
         if method == "tools/list":
@@ -114,10 +110,10 @@ class McpTap:
 
     async def _asked(self, method: str, params: RpcMessage) -> tuple[RpcMessage, str]:
         """What the client is told, and what went wrong in words."""
-        limit_sec = self._mounted.call_sec
+        limit_sec = self.mounted.call_sec
         try:
             asked = {key: value for key, value in params.items() if key != "_meta"}
-            result = await self._mounted.session.ask(method, asked, timeout_sec=limit_sec)
+            result = await self.mounted.session.ask(method, asked, timeout_sec=limit_sec)
         except TimeoutError:
             return _told(TIMED_OUT, f"no answer in {limit_sec:g} s")
         except RefusalError as error:
@@ -146,13 +142,13 @@ class McpTap:
             wall_sec=time.monotonic() - started,
             moved_numbers=numbers,
         )
-        self._called(made)
+        self.called(made)
         return reply
 
     async def _with_lines_moved(
         self, tool: str, result: RpcMessage
     ) -> tuple[RpcMessage, int | None]:
-        by = self._mounted.moved_lines
+        by = self.mounted.moved_lines
         if not by or is_counting(tool):
             return result, None
         total, blocks = 0, []

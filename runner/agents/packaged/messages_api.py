@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 
+from runner.agents.models.wire import ANTHROPIC_STOPS
 from runner.agents.packaged.wire_reading import (
     GivenResult,
     Json,
@@ -17,17 +18,8 @@ from runner.agents.packaged.wire_reading import (
     last_text,
     texts_of,
 )
-from runner.protocols import Call, Stop, Turn
+from runner.protocols import Call, Turn
 
-STOPS: dict[str, Stop] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "tool_use": "tool_use",
-    "max_tokens": "max_tokens",
-    "pause_turn": "pause",
-    "refusal": "refusal",
-    "model_context_window_exceeded": "context_full",
-}
 BILLING = "x-anthropic-billing-header"
 """How a block of the system prompt begins that is no prompt."""
 
@@ -117,7 +109,7 @@ class _MessagesReply:
             text=self._texts("text"),
             thinking=self._texts("thinking"),
             calls=tuple(self._calls()),
-            stop=STOPS.get(self._stop, "end"),
+            stop=ANTHROPIC_STOPS.get(self._stop, "end"),
             input_tokens=count(self._usage, "input_tokens") + written,
             output_tokens=count(self._usage, "output_tokens"),
             cache_read_tokens=count(self._usage, "cache_read_input_tokens"),

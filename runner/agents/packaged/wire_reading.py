@@ -62,11 +62,9 @@ class ReplyReader(Protocol):
 
     def take(self, event: Json) -> None:
         """An event of the stream."""
-        ...
 
     def take_whole(self, body: Json) -> None:
         """A reply that is not streamed."""
-        ...
 
     def reply(self) -> ReadReply: ...
 
@@ -83,7 +81,6 @@ class Dialect(Protocol):
 
     def read_request(self, body: Json) -> ModelRequest:
         """Raises KeyError, TypeError or AttributeError for a body of another API."""
-        ...
 
     def begin_reply(self) -> ReplyReader: ...
 

@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from runner.agents.models.offline.picker import Picker
+from runner.agents.models.offline.picker import Picker, programs_turn
 from runner.benchmarks.agentbench.query_prompts import query_in
 from runner.protocols import Call, Message, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import digest_of
 from runner.support.text import cut
-from runner.support.token_estimate import estimated_tokens
 
 VERSION = 1
 TOLD_CHARS = 4000
@@ -73,14 +72,7 @@ def _cut(text: str) -> str:
 
 
 def _says(text: str, system: str) -> Turn:
-    return Turn(
-        text=text,
-        calls=(),
-        stop="end",
-        input_tokens=estimated_tokens(len(system)),
-        output_tokens=estimated_tokens(len(text)),
-        estimated=True,
-    )
+    return programs_turn(text, (), len(system), len(text))
 
 
 def _tagged(calls: Sequence[object], answer: str) -> str:

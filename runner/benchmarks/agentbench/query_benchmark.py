@@ -10,9 +10,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 from runner.agents.models import kind_name, open_model
+from runner.agents.models.model_settings import ModelSettings
 from runner.benchmarks.agentbench.offline_tool_caller import Guesser
 from runner.benchmarks.agentbench.queries import Query
 from runner.benchmarks.agentbench.query_prompts import SYSTEMS, QueryMode
@@ -42,13 +42,10 @@ from runner.records import (
     digest_of,
 )
 from runner.records.run_store import write_record
+from runner.runs.attempt import Attempt
+from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.container import confinement
 from runner.support.errors import SandboxError
-
-if TYPE_CHECKING:
-    from runner.agents.models.model_settings import ModelSettings
-    from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedRun
 
 BENCHMARK = "agentbench"
 TESTBED_ARM = "testbed"

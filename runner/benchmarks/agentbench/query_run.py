@@ -7,27 +7,26 @@ each. A run can so be judged and reported where the suite has gone on since.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.spending import Spending
-from runner.benchmarks.agentbench.draw import drawn_servers
 from runner.benchmarks.agentbench.queries import CATEGORIES, Query
 from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, HARNESS_VERSION, PreparedQueries
-from runner.benchmarks.agentbench.query_prompts import QueryMode
+from runner.benchmarks.agentbench.query_prompts import SYSTEMS, QueryMode
 from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST, Listing
 from runner.benchmarks.agentbench.testbed.testbed import Testbed, cell_limits
+from runner.benchmarks.agentbench.working import ACTIONS
+from runner.benchmarks.estimate import Amounts, Estimate, ModelEstimate
 from runner.benchmarks.without_scorecard import setup_in
-from runner.records import Count, Record, digest_of
-from runner.records.run_store import RunStore, write_record
+from runner.catalog.checkout import Checkout
+from runner.records import Count, Price, Record, canonical_json, digest_of
+from runner.records.run_store import LoadedRun, RunStore, write_record
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.engine import engine_facts
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
+from runner.support.token_estimate import estimated_tokens
 
 SETUP = "agentbench.json"
 
@@ -96,6 +95,67 @@ def counted(queries: Sequence[Query]) -> Iterator[str]:
     yield f"{len(queries)} queries on {len(servers)} servers"
 
 
+def drawn_servers(query: Query, sizes: Mapping[str, int], seed: int) -> tuple[str, ...]:
+    """The query's servers and those that are drawn beside them, in an order that is drawn too.
+
+    `sizes`: tools of every server that may be drawn, and of the query's own. Of the sets with as
+    many tools as can be had, the one is taken whose servers were drawn first. By digests: every
+    Python draws the same.
+
+    Source: seed 003, section 2.2: in the multi-server categories servers are drawn at random, so
+    that their tools together come near what most models' tool calling takes.
+    """
+    own = set(query.servers)
+    chosen = list(query.servers)
+    if query.scope == "multi-server":
+        others = _shuffled([name for name in sizes if name not in own], query, seed)
+        room = TOOLS_AT_MOST - sum(sizes[name] for name in own)
+        chosen += _filling(others, sizes, room)
+    # Drawn as well: were a query's own the first, their place would give them away.
+    return tuple(_shuffled(chosen, query, seed))
+
+
+def _shuffled(names: Sequence[str], query: Query, seed: int) -> list[str]:
+    return sorted(names, key=lambda name: digest_of([seed, query.id, name]))
+
+
+def _filling(names: Sequence[str], sizes: Mapping[str, int], room: int) -> list[str]:
+    """The first of these servers with which the room is filled as far as it can be."""
+    # What the servers from each place on can sum to, from the last place to the first.
+    sums = [{0}]
+    for name in reversed(names):
+        more = {total + sizes[name] for total in sums[-1]}
+        sums.append(sums[-1] | {total for total in more if total <= room})
+    left = max(sums.pop())
+    chosen = []
+    for name in names:
+        after = sums.pop()
+        if left - sizes[name] in after:
+            chosen.append(name)
+            left -= sizes[name]
+    return chosen
+
+
+def endings(run: LoadedRun) -> Iterator[str]:
+    """How cells ended, by category, and each that is to be run again. Whether answers pass is a
+    judge's to say."""
+    measured = sum(item.measured for item in run.cells)
+    yield f"{run.plan.run}: {measured} of {len(run.cells)} cells are measured"
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    broken = []
+    for item in run.cells:
+        kind, reason = "not run", ""
+        if item.result is not None:
+            kind, reason = item.result.outcome.kind, item.result.outcome.reason
+        kinds[item.cell.inputs["category"]][kind] += 1
+        if not item.measured:
+            broken.append(f"{item.cell.scenario} × {item.cell.model}: {kind} {reason}".rstrip())
+    for category, found in kinds.items():
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+        yield f"  {category}: {counts}"
+    yield from broken
+
+
 def default_name(
     queries: Sequence[Query], mode: QueryMode, models: Sequence[str], trials: int
 ) -> str:
@@ -110,6 +170,58 @@ def servers_to_know(checkout: Checkout, queries: Iterable[Query]) -> list[str]:
     if any(query.scope == "multi-server" for query in queries):
         names += checkout.catalog.testbed.sound()
     return sorted(set(names))
+
+
+# --- what it would send -------------------------------------------------------------------------
+
+OF_ESTIMATE = "tools' results and what is written, which are not known before, come on top"
+
+
+def estimate_queries(  # noqa: PLR0913 - what a run is made of, each by its name
+    checkout: Checkout,
+    queries: Sequence[Query],
+    mode: QueryMode,
+    seed: int,
+    *,
+    models: Sequence[str],
+    trials: int,
+    spending: Spending,
+) -> Estimate:
+    """From what is listed already: nothing is installed, and no engine is needed."""
+    names = servers_to_know(checkout, queries)
+    found = Testbed(checkout).known(names)
+    drawn = draw(queries, found, seed).drawn
+    first = 0
+    for query in queries:
+        offered = [found[name] for name in drawn.get(query.id, ()) if name in found]
+        tools = sum(len(canonical_json(one.model_dump())) for one in offered)
+        first += estimated_tokens(len(SYSTEMS[mode]) + len(query.query) + tools)
+    cells, notes = len(queries) * trials, [OF_ESTIMATE]
+    if not_listed := [name for name in names if name not in found]:
+        notes.append(f"not installed yet, and in no figure: {', '.join(not_listed)}")
+    return Estimate(
+        models=tuple(
+            _of_model(model, cells, first * trials, spending.priced.get(model)) for model in models
+        ),
+        prices_date=spending.prices_date,
+        notes=tuple(notes),
+    )
+
+
+def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> ModelEstimate:
+    """At most: if each cell took all its actions."""
+    most = tokens * (ACTIONS + 1)
+    usd = most_usd = None
+    if price is not None:
+        usd = tokens * price.input / 1_000_000
+        # From the second turn on, what was sent before is read from a cache.
+        most_usd = usd + (most - tokens) * price.cache_read / 1_000_000
+    return ModelEstimate(
+        model=model,
+        cells=cells,
+        at_least=Amounts(tokens=tokens, usd=usd),
+        at_most=Amounts(tokens=most, usd=most_usd),
+    )
 
 
 # --- made ready ---------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 from runner.agents.models import kind_and_argument, open_model
 from runner.agents.packaged import PACKAGED
@@ -14,12 +13,10 @@ from runner.benchmarks.scenarios.scenario_evidence import ScenarioEvidence
 from runner.benchmarks.without_scorecard import spending_input
 from runner.catalog.catalog import can_be_measured, questions_digest
 from runner.records import Cell, Outcome, digest_of
+from runner.runs.attempt import Attempt
 from runner.runs.run_inputs import PreparedRun
 from runner.sandbox.container import confinement
 from runner.support.text import some_of
-
-if TYPE_CHECKING:
-    from runner.runs.attempt import Attempt
 
 
 class ScenarioBenchmark(ScenarioEvidence):

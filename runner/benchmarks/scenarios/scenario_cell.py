@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from runner.agents import AGENTS, system_prompt
 from runner.agents.models import cache_and_jobs, kind_name, open_model
@@ -13,6 +12,7 @@ from runner.agents.models.remote import RemoteModel
 from runner.agents.packaged import PACKAGED
 from runner.agents.packaged.packaged_agent import program_settings
 from runner.agents.packaged.packaged_conversation import PackagedConversation
+from runner.agents.packaged.program import PreparedProgram
 from runner.agents.packaged.treatment import SeenProgram
 from runner.agents.prompt import SYSTEM
 from runner.agents.tools import MountedServer, Toolbox
@@ -24,9 +24,10 @@ from runner.records import (
     ProgramFingerprint,
     Scenario,
     ServerSpec,
-    ToolListing,
     digest_of,
 )
+from runner.runs.attempt import Attempt
+from runner.runs.run_inputs import PreparedArm, PreparedRun
 from runner.sandbox.cell_layout import AGENT_INSTALL, AGENT_USER
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
 from runner.sandbox.session import ServerSession
@@ -41,11 +42,6 @@ from runner.servers.examine import (
     state_mb,
 )
 from runner.support.errors import SandboxError
-
-if TYPE_CHECKING:
-    from runner.agents.packaged.program import PreparedProgram
-    from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedArm, PreparedRun
 
 SLACK_SEC = 3600
 """For API back-off and a busy machine.
@@ -280,19 +276,7 @@ def _fingerprint(
         jobs=jobs,
         server=attempt.arm.name,
         server_spec=attempt.arm.digest,
-        tools=_tool_listing(session),
-        server_version=_server_version(attempt.arm.spec),
+        tools=session.tool_listing if session else None,
+        server_version=attempt.arm.spec.version if attempt.arm.spec else "",
         moved_lines=attempt.arm.moved_lines or None,
     )
-
-
-def _tool_listing(session: ServerSession | None) -> ToolListing | None:
-    if session is None:
-        return None
-    return session.tool_listing
-
-
-def _server_version(spec: ServerSpec | None) -> str:
-    if spec is None:
-        return ""
-    return spec.version

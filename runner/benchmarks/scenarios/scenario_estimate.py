@@ -155,12 +155,8 @@ def estimate_scenarios(asked: EstimateRequest, catalog: Catalog, runs: Path) -> 
         models=models,
         prices_date=asked.spending.prices_date,
         notes=(*_notes_on(asked), *pairs.left_out()),
-        power=_power(asked, pairs, models, earlier, topics_of(_scenarios(catalog))),
+        power=_power(asked, pairs, models, earlier, topics_of(catalog.sound_scenarios())),
     )
-
-
-def _scenarios(catalog: Catalog) -> dict[str, Scenario]:
-    return {name: loaded.scenario for name, loaded in catalog.scenarios.sound().items()}
 
 
 def _power(
@@ -283,7 +279,7 @@ def _ceiling_usd(spending: Spending, price: Price, budget: Budget) -> float:
 def _likely_amounts(
     cells: Sequence[LoadedCell], price: Price | None, count: int, jobs: int
 ) -> Amounts:
-    efforts = list(filter(None, map(_effort, cells)))
+    efforts = [cell.scorecard.fairness.effort for cell in cells if cell.scorecard]
     times = [cell.result.timings for cell in cells if cell.result]
     seconds = [time.total_sec for time in times if time]
     each_usd = None
@@ -295,10 +291,6 @@ def _likely_amounts(
         usd=None if each_usd is None else count * each_usd,
         hours=count * statistics.mean(seconds) / 3600 / jobs,
     )
-
-
-def _effort(cell: LoadedCell) -> Effort | None:
-    return cell.scorecard.fairness.effort if cell.scorecard else None
 
 
 def _tokens(effort: Effort) -> int:

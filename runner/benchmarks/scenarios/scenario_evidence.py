@@ -6,16 +6,13 @@ Whoever edits it lets another cell's evidence, or a score of other rules, into e
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from runner.catalog.checkout import Checkout
 from runner.protocols import Judge
 from runner.records import Cell, CellResult, Fingerprint, Scorecard, digest_of
 from runner.records.transcript_files import iter_transcript
 from runner.scoring import rules_digest, score_cell
 from runner.support.code_digest import makes_figures
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 
 @makes_figures

@@ -18,7 +18,7 @@ from runner.gate.chain import read_chain
 from runner.gate.own_judges import accepted_judging
 from runner.gate.rescoring import since
 from runner.protocols import Judge
-from runner.records import ArmError, Gate, Judging, Scenario, Scorecard
+from runner.records import ArmError, Gate, Judging, Scorecard
 from runner.records.run_store import LoadedRun, RunStore
 from runner.report.build_report import build_report
 from runner.report.page_data import PageData, page_data
@@ -192,7 +192,7 @@ class ScenarioRun:
             generations = read_chain(self.checkout.root)[: gate.generation]
             accepted = since(generations, run.plan, gate.judge)
         catalog = self.checkout.catalog
-        scenarios = self._scenarios()
+        scenarios = catalog.sound_scenarios()
         servers = {name: it.spec for name, it in catalog.servers.sound().items()}
         errors = self._arm_errors(run)
         return build_report(run, scenarios, servers, gate=gate, since=accepted, arm_errors=errors)
@@ -204,11 +204,8 @@ class ScenarioRun:
 
     def page_data(self, run: LoadedRun) -> PageData:
         """What its page shows of each cell, with lines of the commits that answers cite."""
-        return page_data(run, self._scenarios(), self.checkout.source)
-
-    def _scenarios(self) -> dict[str, Scenario]:
-        sound = self.checkout.catalog.scenarios.sound()
-        return {name: it.scenario for name, it in sound.items()}
+        scenarios = self.checkout.catalog.sound_scenarios()
+        return page_data(run, scenarios, self.checkout.source)
 
     # --- the gate -------------------------------------------------------------------------------
 

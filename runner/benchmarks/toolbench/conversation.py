@@ -88,8 +88,7 @@ class TaskConversation(tool_calling.Conversation):
         if turn.calls and self.calls <= self._most_calls():
             self._give_results(number, turn.calls)
             return None
-        # An answer cut by the provider's limit is told apart from one the model ended itself.
-        self.record(StepEnd(step=0, stop="max_tokens" if turn.stop == "max_tokens" else "end"))
+        self._end(0, turn)
         return Outcome(kind="answered", reason=f"{self.calls} calls")
 
     def _note_calls(self, number: int, calls: Sequence[Call]) -> None:

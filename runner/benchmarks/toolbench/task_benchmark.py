@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING
 
 from runner.agents.models import kind_name, open_model
+from runner.agents.models.model_settings import ModelSettings
 from runner.agents.models.offline.picker import Picker
 from runner.benchmarks.toolbench.conversation import BUDGET, TaskConversation, UnexecutedTools
 from runner.benchmarks.toolbench.task_prompts import (
@@ -32,11 +32,8 @@ from runner.benchmarks.without_scorecard import (
 )
 from runner.protocols import Model
 from runner.records import Cell, Outcome, digest_of
-
-if TYPE_CHECKING:
-    from runner.agents.models.model_settings import ModelSettings
-    from runner.runs.attempt import Attempt
-    from runner.runs.run_inputs import PreparedRun
+from runner.runs.attempt import Attempt
+from runner.runs.run_inputs import PreparedRun
 
 BENCHMARK = "toolbench"
 HARNESS_VERSION = 2

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from runner.agents.models.model_settings import ModelSettings
 from runner.agents.spending import Spending
+from runner.benchmarks.estimate import Amounts, Estimate, ModelEstimate
 from runner.benchmarks.toolbench.calls import Extraction, calls_of, native_calls
 from runner.benchmarks.toolbench.task_benchmark import (
     BENCHMARK,
@@ -25,7 +26,14 @@ from runner.benchmarks.toolbench.task_benchmark import (
     cell_name,
 )
 from runner.benchmarks.toolbench.task_files import load_chosen
-from runner.benchmarks.toolbench.task_prompts import PROMPTS, TaskMode, require_usable
+from runner.benchmarks.toolbench.task_prompts import (
+    PROMPTS,
+    SYSTEMS,
+    TaskMode,
+    filled,
+    require_usable,
+    shown_tools,
+)
 from runner.benchmarks.toolbench.task_scoring import AnsweredTask
 from runner.benchmarks.toolbench.tasks import Expected, Task
 from runner.benchmarks.toolbench.variants import (
@@ -42,16 +50,19 @@ from runner.records import (
     Event,
     Limits,
     Malformed,
+    Price,
     Prose,
     Record,
     ToolCall,
     Usage,
+    canonical_json,
     digest_of,
 )
 from runner.records.run_store import LoadedRun, RunStore, write_record
 from runner.records.transcript_files import read_transcript
 from runner.runs.run_inputs import PreparedRun
 from runner.support.errors import FairtrialError
+from runner.support.token_estimate import estimated_tokens
 
 SETUP = "toolbench.json"
 
@@ -144,6 +155,39 @@ def prepared_run(tasks: PreparedTasks, models: ModelSettings, spending: Spending
         subject=tasks,
         has_containers=False,
     )
+
+
+# --- what it would send -------------------------------------------------------------------------
+
+OF_ESTIMATE = "what is written comes on top, and each further turn sends the task again"
+
+
+def estimate_tasks(
+    tasks: PreparedTasks, models: Sequence[str], trials: int, spending: Spending
+) -> Estimate:
+    shown: list[int] = []
+    for name, task in tasks.tasks.items():
+        if task.tools:
+            shown += [_tokens(tasks, name, arm) for arm in tasks.arms(name)]
+    cells, tokens = len(shown) * trials, sum(shown) * trials
+    return Estimate(
+        models=tuple(_of_model(it, cells, tokens, spending.priced.get(it)) for it in models),
+        prices_date=spending.prices_date,
+        notes=(OF_ESTIMATE,),
+    )
+
+
+def _of_model(model: str, cells: int, tokens: int, price: Price | None) -> ModelEstimate:
+    usd = None if price is None else tokens * price.input / 1_000_000
+    return ModelEstimate(model=model, cells=cells, at_least=Amounts(tokens=tokens, usd=usd))
+
+
+def _tokens(tasks: PreparedTasks, name: str, arm: str) -> int:
+    task = tasks.shown(name, arm)
+    chars = len(SYSTEMS[tasks.mode]) + len(filled(tasks.prompt, task))
+    if tasks.mode == "native":
+        chars += len(canonical_json(shown_tools(task)))
+    return estimated_tokens(chars)
 
 
 # --- what is there ------------------------------------------------------------------------------

@@ -47,8 +47,9 @@ def report(
     """While the run's lock is held. Who judged the run before, judges it if nobody is asked for."""
     from runner.benchmarks.agentbench.judging import mcp_eval
     from runner.benchmarks.agentbench.query_benchmark import Agentbench
-    from runner.benchmarks.agentbench.report import query_report, query_report_files, query_tables
+    from runner.benchmarks.agentbench.report import query_report, query_tables, query_verdicts
     from runner.records import Judging
+    from runner.report.report_files import write_tables
     from runner.runs.audit import Audit
 
     whole = Audit(store=store, checkout=checkout, benchmark=Agentbench()).evidence()
@@ -57,11 +58,12 @@ def report(
     judge = mcp_eval.open_outcome_judge(judging.judges[0], settings)
     store.write_judging(judging.model_copy(update={"endpoints": mcp_eval.endpoints_of(judge)}))
     built = query_report.report_of_run(store, whole, judge)
-    written = [*query_report_files.write_report(built, store.folder)]
+    tables, plots = query_tables.tables_of_run(built), query_tables.plots_of_run(built)
+    written = [*write_tables(built, built.run, store.folder, tables, plots)]
     if verdicts is not None:
-        written.append(query_report_files.write_verdicts(built, verdicts))
+        written.append(query_verdicts.write_verdicts(built, verdicts))
     for path in written:
         output.tell(f"wrote {path}")
-    output.show_tables(built, query_tables.tables_of_run(built), as_json=as_json)
+    output.show_tables(built, tables, as_json=as_json)
     ending.tell_spent(settings.purse)
     return ending.code_of(store, whole)

@@ -69,7 +69,7 @@ class _QuerySubject(running.RunSubject):
         return self.request.study.seed or 0
 
     def estimate(self, models: Sequence[str], spending: shapes.Spending) -> shapes.Estimate:
-        from runner.benchmarks.agentbench.query_estimate import estimate_queries
+        from runner.benchmarks.agentbench.query_run import estimate_queries
 
         asked = self.checkout, self.queries, self.request.mode, self.seed
         trials = self.request.trials
@@ -90,8 +90,8 @@ class _QuerySubject(running.RunSubject):
         return ready.prepared, partial(write_setup, setup=ready.setup)
 
     def report(self, begun: running.Begun) -> int:
-        from runner.benchmarks.agentbench.outcomes import outcomes_of
+        from runner.benchmarks.agentbench.query_run import endings
 
-        output.tell("\n".join(outcomes_of(begun.store.load()).lines()))
+        output.tell("\n".join(endings(begun.store.load())))
         judge, as_json = opening.asked_judge(None, self.request.spending), self.request.json
         return agentbench_report.report(self.checkout, judge, begun.store, as_json=as_json)

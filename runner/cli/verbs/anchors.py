@@ -69,7 +69,7 @@ def _change(request: Verb, asked: shapes.AskedJudge, checkout: shapes.Checkout) 
     root, sources = checkout.root, checkout.source
     if request.action == "propose":
         proposal = gate.preview_accept(root, judge, sources=sources, log=tell)
-        show(gate_text.proposal_text(proposal))
+        show("\n".join(gate_text.proposal_lines(proposal)))
         return proposal.refusals[0].exit_code if proposal.refusals else OK
     move = gate.accept if request.action == "accept" else gate.regrade
     examined = move(root, judge, reason=request.reason, date=_today(), sources=sources, log=tell)

@@ -105,9 +105,7 @@ def _of_runs(
         )
         for one in (request.base, request.head)
     )
-    sound = checkout.catalog.scenarios.sound()
-    scenarios = {name: it.scenario for name, it in sound.items()}
-    return compared_runs(base, head, scenarios, settings)
+    return compared_runs(base, head, checkout.catalog.sound_scenarios(), settings)
 
 
 def _questions(request: Verb, settings: shapes.CompareSettings) -> int:

@@ -61,7 +61,7 @@ def _judge_answer(request: Verb, asked: shapes.AskedJudge, answer: Path) -> int:
 
 
 def _judge_run(request: Verb, asked: shapes.AskedJudge) -> int:
-    from runner.report.verdict_text import run_json, run_text
+    from runner.report.verdict_text import run_json, run_lines
     from runner.runs import judging
     from runner.scoring.judges import open_judge, pairwise
 
@@ -76,7 +76,7 @@ def _judge_run(request: Verb, asked: shapes.AskedJudge) -> int:
         pairs = judging.compare_close(whole, checkout, store, judge) if request.pairwise else []
         checkout.close_files()
     as_json = run_json(whole) | {"pairs": [item.model_dump() for item in pairs]}
-    text = "\n".join([run_text(whole), *pairwise.pair_lines(pairs)])
+    text = "\n".join([*run_lines(whole), *pairwise.pair_lines(pairs)])
     output.show_either(as_json, text, as_json=request.json)
     ending.tell_spent(settings.purse)
     return ending.code_for_contradictions(store, whole)

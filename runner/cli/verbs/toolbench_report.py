@@ -23,13 +23,15 @@ def run(request: Verb) -> int:
 def report(
     root: Path, store: shapes.RunStore, *, compat: Literal["", "mcpbr"] = "", as_json: bool
 ) -> int:
-    from runner.benchmarks.toolbench import task_report, task_report_files, task_tables
+    from runner.benchmarks.toolbench import task_report, task_tables
+    from runner.report.report_files import write_tables
 
     whole = believed(root, store)
     built = task_report.report_of_run(store, whole, compat=compat)
+    tables = task_tables.tables_of_run(built)
     if not compat:
         # Written so, that tool's scores would pass for ours.
-        for path in task_report_files.write_report(built, store.folder):
+        for path in write_tables(built, built.run, store.folder, tables):
             output.tell(f"wrote {path}")
-    output.show_tables(built, task_tables.tables_of_run(built), as_json=as_json)
+    output.show_tables(built, tables, as_json=as_json)
     return ending.code_of(store, whole)

@@ -72,7 +72,7 @@ class _Tasks(running.RunSubject):
     chosen: shapes.PreparedTasks
 
     def estimate(self, models: Sequence[str], spending: shapes.Spending) -> shapes.Estimate:
-        from runner.benchmarks.toolbench.task_estimate import estimate_tasks
+        from runner.benchmarks.toolbench.task_run import estimate_tasks
 
         return estimate_tasks(self.chosen, models, self.request.trials, spending)
 

@@ -124,9 +124,7 @@ def _preflight(
     """
     from runner.authoring.onboarding import calling, preflight
     from runner.records.run_store import RunStore
-    from runner.runs import plan, prepare
-    from runner.runs.executors.local_executor import LocalExecutor
-    from runner.sandbox.engine import sweep
+    from runner.runs import prepare
 
     output.tell("4/6 one question to the shell and to the server, by the offline navigator")
     shutil.rmtree(runs / "preflight", ignore_errors=True)
@@ -134,11 +132,7 @@ def _preflight(
     arms = prepare.prepare(checkout, whole.scenarios[:1], ("shell", *whole.servers))
     prepared = preflight.one_question(arms)
     first = replace(whole, trials=1, study=StudyOptions())
-    with store.lock():
-        sweep(checkout.engine, run=store.label)
-        wanted = running.wanted_run(first, prepared, ("offline",), None)
-        planned = plan.load_or_create_plan(store, wanted)
-        running.measure(planned, prepared, LocalExecutor(jobs=1), store)
+    running.measure_here(first, prepared, ("offline",), store, checkout)
     use = preflight.server_use(store)
     for remark in preflight.remarks(use, tried.card.network_attempts):
         output.tell(f"  {remark}")

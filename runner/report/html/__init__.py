@@ -17,6 +17,7 @@ from typing import NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from runner.records import GradingSheet
 from runner.report import tables
 from runner.report.grid import Bar, Table, clean
 from runner.report.html.block_section import block_anchor, block_link, block_section, block_title
@@ -144,6 +145,19 @@ def render_tables(title: str, shown: Iterable[Table], plots: Iterable[Plot] = ()
     """Tables, then plots, on a page of their own; escaped as `render` does."""
     return template_of("tables.html").render(
         title=title, shown=list(shown), plots=list(plots), **assets_of(*REPORT_ASSETS)
+    )
+
+
+def sheet_page(sheet: GradingSheet) -> str:
+    """A grading sheet as one file: no request, and no name of an arm, a judge or a grader in it.
+
+    The items stand in it as JSON that nothing in an answer can end.
+    """
+    data = sheet.model_dump_json().replace("<", "\\u003c")
+    return template_of("sheet.html").render(
+        sheet=sheet,
+        data=Markup(data),  # noqa: S704 - JSON without any `<`
+        **assets_of("sheet.css", "sheet.js"),
     )
 
 

@@ -5,7 +5,7 @@ lines; and what a judge took from it, marked where it stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby, islice
 
 from markupsafe import Markup
@@ -207,8 +207,8 @@ def fact_said(cell: CellEvidence, number: int, *, quoted: bool) -> Markup:
     return element("td", *words, id=own if quoted else None, class_=fact.verdict)
 
 
-def sizes(cell: CellEvidence, kinds: Sequence[str] = ("grounded", "weak")) -> str:
+def sizes(cell: CellEvidence) -> str:
     """`7 of 9 citations hold`."""
     counted = [it.citation for it in cell.cited if it.citation.start is not None]
-    held = sum(verdict_of(it) in kinds for it in counted)
+    held = sum(it.status == "grounded" for it in counted)
     return f"{held} of {len(counted)} citations hold"

@@ -235,37 +235,29 @@ AMOUNTS = {
 
 def pareto(report: Report, data: PageData) -> Iterator[Plot]:
     """Up is better, left is cheaper; whiskers both ways, where there are clusters enough."""
-    by_label = {spread.label: spread for spread in data.arms}
     estimated = any(arm.costs.tokens_estimated for arm in report.arms)
     for name, plain in AMOUNTS.items():
         words = f"{plain}, estimated" if estimated and name != "seconds" else plain
-        points = []
-        for arm in report.arms:
-            quality = _quality(report, arm)
-            spread = by_label[arm.label].spent.get(name) if arm.label in by_label else None
-            if quality is not None and spread is not None:
-                points.append(_point(short(arm.label, 24), quality, spread))
+        spent = {spread.label: spread.spent.get(name) for spread in data.arms}
+        found = (_point(arm, report, spent.get(arm.label)) for arm in report.arms)
+        points = tuple(filter(None, found))
         if len(points) > 1 and any(point.x for point in points):
             what = "F1" if report.keyed else "fairness"
             yield Plot(
                 title=f"{what[:1].upper()}{what[1:]} against {words}",
                 x_label=words,
                 y_label=what,
-                points=tuple(points),
+                points=points,
                 shares=False,
             )
 
 
-def _quality(report: Report, arm: ArmReport) -> SpentSpread | None:
-    figure = arm.fairness.parts["llm_quality"] if report.keyed else arm.fairness.score
-    if figure.value is None:
+def _point(arm: ArmReport, report: Report, spent: SpentSpread | None) -> Point | None:
+    quality = arm.fairness.parts["llm_quality"] if report.keyed else arm.fairness.score
+    if quality.value is None or spent is None:
         return None
-    return SpentSpread(value=figure.value, low=figure.low, high=figure.high, seen=())
-
-
-def _point(label: str, quality: SpentSpread, spent: SpentSpread) -> Point:
     return Point(
-        label=label,
+        label=short(arm.label, 24),
         x=spent.value,
         x_low=spent.low,
         x_high=spent.high,

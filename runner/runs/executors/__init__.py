@@ -33,7 +33,6 @@ class Executor(Protocol):
 
         Cancelled, it records the cells under way so.
         """
-        ...
 
 
 class ExecutorFactory(Protocol):
@@ -41,7 +40,6 @@ class ExecutorFactory(Protocol):
 
     def __call__(self, asked: Asked) -> Executor:
         """Raises FairtrialError for what it needs and has not."""
-        ...
 
 
 def require_distributed() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 from tenacity import (
@@ -45,8 +46,8 @@ class Exchange:
         self.patience_sec = patience_sec
         self._place: ExchangePlace | None = None
 
-    def __reduce__(self) -> tuple[Callable[..., Exchange], tuple[str, float]]:
-        return _exchange, (self.url, self.patience_sec)
+    def __reduce__(self) -> tuple[Callable[..., Exchange], tuple[str]]:
+        return partial(Exchange, patience_sec=self.patience_sec), (self.url,)
 
     def put(self, name: str, data: bytes) -> None:
         """Under the name, whatever is there."""
@@ -117,7 +118,3 @@ class Exchange:
         if self._place is None:
             self._place = open_place(self.url)
         return self._place
-
-
-def _exchange(url: str, patience_sec: float) -> Exchange:
-    return Exchange(url, patience_sec=patience_sec)

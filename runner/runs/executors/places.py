@@ -28,17 +28,14 @@ class ExchangePlace(Protocol):
 
     def put_new(self, name: str, data: bytes) -> None:
         """Raises FileExistsError if the name is taken."""
-        ...
 
     def get(self, name: str) -> bytes:
         """Raises FileNotFoundError."""
-        ...
 
     def names(self, under: str) -> list[str]: ...
 
     def remove(self, name: str) -> None:
         """Raises FileNotFoundError."""
-        ...
 
     def close(self) -> None: ...
 

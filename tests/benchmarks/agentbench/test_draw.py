@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.benchmarks.agentbench.draw import drawn_servers
+from runner.benchmarks.agentbench.query_run import drawn_servers
 from runner.benchmarks.agentbench.testbed.router import TOOLS_AT_MOST
 from tests.benchmarks.agentbench.material import query_of
 

@@ -14,7 +14,7 @@ from llmock.pytest_plugin import LLMock
 from llmock.scenarios import Reply, ToolCall
 
 from runner.benchmarks import BENCHMARKS
-from runner.benchmarks.agentbench import query_estimate
+from runner.benchmarks.agentbench import query_run
 from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, SERVERS, ServersOfCell
 from runner.benchmarks.agentbench.query_run import QueryRunSetup, read_setup
 from runner.benchmarks.estimate import Estimate
@@ -184,7 +184,7 @@ def test_runs_of_other_names_models_and_modes_are_asked_with_the_same_servers(
         seeds.append(seed)
         return Estimate(models=(), prices_date="", notes=())
 
-    monkeypatch.setattr(query_estimate, "estimate_queries", estimated)
+    monkeypatch.setattr(query_run, "estimate_queries", estimated)
     for other in (("--run", "a"), ("--run", "b"), ("--mode", "react"), ("--trials", 2)):
         assert run(checkout, *ASKED, "--dry-run", *other) == 0
 

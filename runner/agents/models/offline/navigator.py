@@ -15,6 +15,7 @@ from pathlib import Path
 
 from runner.agents.models.offline.answer import write_answer
 from runner.agents.models.offline.lookups import Lookup
+from runner.agents.models.offline.picker import programs_turn
 from runner.agents.models.offline.prompt_names import names_in, words_in
 from runner.agents.models.offline.search import Search
 from runner.agents.models.offline.server_side import ServerSide
@@ -88,15 +89,7 @@ class Offline:
         text = ""
         if not calls:
             text = write_answer(search)
-        written_chars = len(text) + sum(map(_call_chars, calls))
-        return Turn(
-            text=text,
-            calls=calls,
-            stop="tool_use" if calls else "end",
-            input_tokens=0,
-            output_tokens=estimated_tokens(written_chars),
-            estimated=True,
-        )
+        return programs_turn(text, calls, 0, len(text) + sum(map(_call_chars, calls)))
 
     def _call(self, lookup: Lookup) -> Call:
         self._ids += 1
@@ -108,14 +101,7 @@ class Offline:
 def _without_tools() -> Turn:
     """It knows nothing by heart."""
     text = "I have no tool to look with, and say nothing that I have not seen."
-    return Turn(
-        text=text,
-        calls=(),
-        stop="end",
-        input_tokens=0,
-        output_tokens=estimated_tokens(len(text)),
-        estimated=True,
-    )
+    return programs_turn(text, (), 0, len(text))
 
 
 def _call_chars(call: Call) -> int:

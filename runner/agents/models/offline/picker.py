@@ -74,12 +74,17 @@ class _Offer:
 
 def _turn(text: str, calls: tuple[Call, ...], shown_chars: int) -> Turn:
     written = len(text) + sum(len(json.dumps(call.arguments)) for call in calls)
+    return programs_turn(text, calls, shown_chars, written)
+
+
+def programs_turn(text: str, calls: tuple[Call, ...], shown_chars: int, written_chars: int) -> Turn:
+    """A turn that no language model wrote: its tokens are estimated from characters."""
     return Turn(
         text=text,
         calls=calls,
         stop="tool_use" if calls else "end",
         input_tokens=estimated_tokens(shown_chars),
-        output_tokens=estimated_tokens(written),
+        output_tokens=estimated_tokens(written_chars),
         estimated=True,
     )
 

@@ -23,7 +23,6 @@ class Caller(Protocol):
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
         """Raises FairtrialError if the server cannot be had."""
-        ...
 
 
 # --- one trajectory -------------------------------------------------------------------------

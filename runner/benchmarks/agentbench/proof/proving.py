@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.proof.execution import (
     Caller,
@@ -23,11 +22,9 @@ from runner.benchmarks.agentbench.proof.yaml_records import write_yaml
 from runner.benchmarks.agentbench.queries import Queries, Query
 from runner.benchmarks.agentbench.testbed.testbed import CellSpec, Testbed, open_cell
 from runner.catalog.catalog import pick
+from runner.catalog.checkout import Checkout
 from runner.support.errors import FairtrialError, Problem
 from runner.support.interrupts import run_until_done
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.proof.yaml_records import read_yaml
 from runner.benchmarks.agentbench.queries import CATEGORIES, Queries, Query
+from runner.catalog.checkout import Checkout
 from runner.support.errors import CatalogError, FairtrialError, Problem
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 FOLDER = "scenarios/agentbench"
 """Of the shipped suite, from the checkout's top."""

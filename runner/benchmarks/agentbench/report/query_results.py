@@ -81,6 +81,6 @@ class QueriesReport(Record):
     models: tuple[ModelReport, ...]
 
 
-def average_of_categories(rates: list[float], *, places: int = 1) -> float:
+def average_of_categories(rates: list[float]) -> float:
     """The paper's Avg.: the plain mean of its six columns, in percent, as Table 1 rounds it."""
-    return round(fmean(rates), places)
+    return round(fmean(rates), 1)

@@ -32,7 +32,7 @@ def routed_names(server: str, tools: Collection[str]) -> dict[str, str]:
         if plain[short] > 1 or len(short) > room_chars:
             short = _marked(short, tool, room_chars)
         names[tool] = beginning + short
-    return names if _all_differ(names.values()) else _all_marked(beginning, tools)
+    return names if len(set(names.values())) == len(names) else _all_marked(beginning, tools)
 
 
 def _server_part(server: str) -> str:
@@ -59,7 +59,3 @@ def _all_marked(beginning: str, tools: Iterable[str]) -> dict[str, str]:
     # A server may call one tool as another one is called once it is marked.
     room_chars = LIMIT_CHARS - len(beginning)
     return {tool: beginning + digest_of(tool)[:room_chars] for tool in tools}
-
-
-def _all_differ(names: Collection[str]) -> bool:
-    return len(set(names)) == len(names)

@@ -14,7 +14,6 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Collection,
-    Coroutine,
     Iterator,
     Mapping,
     Sequence,
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.agents.tool_calling import all_of
 from runner.benchmarks.agentbench.testbed.names import routed_names
 from runner.protocols import ToolSpec
 from runner.records import Record, ServerSpec, digest_of
@@ -395,18 +395,8 @@ async def _start(seats: Sequence[_Seat], at_once: int) -> dict[str, ServerError]
             except ServerError as error:
                 failures[seat.name] = error
 
-    await _side_by_side([start(seat) for seat in seats])
+    await all_of([start(seat) for seat in seats])
     return failures
-
-
-async def _side_by_side(work: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Raises the first failure itself; the others are cancelled."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            for item in work:
-                group.create_task(item)
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
 
 
 async def _turn_away(seats: Sequence[_Seat], tools_at_most: int | None) -> dict[str, ServerError]:

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.benchmarks.agentbench.testbed.router import (
     InstalledServer,
@@ -22,6 +21,7 @@ from runner.benchmarks.agentbench.testbed.router import (
     WriteNote,
     open_router,
 )
+from runner.catalog.checkout import Checkout
 from runner.records import Limits, digest_of, parse_json
 from runner.records.run_store import write_record
 from runner.sandbox.base_image import read_pins
@@ -30,9 +30,6 @@ from runner.sandbox.engine import Engine
 from runner.servers.definition_rules import places_among
 from runner.servers.volume import ensure_volume, volume_name
 from runner.support.errors import FairtrialError
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
 
 LISTED = "testbed"
 """Under .fairtrial: what each server said of itself."""

@@ -45,7 +45,6 @@ class TrialJudge(Protocol):
 
     async def judge(self, draft: QueryDraft, trial: DraftTrial) -> TrialJudgment:
         """Raises ProviderError or SpendingCap."""
-        ...
 
 
 # --- one trajectory -------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runner.agents.models import is_language_model, kind_name
 from runner.benchmarks.agentbench.queries import Category
@@ -25,12 +24,9 @@ from runner.benchmarks.agentbench.writing.drafts import (
 from runner.benchmarks.agentbench.writing.generate import DraftBrief, generate, servers_for
 from runner.benchmarks.agentbench.writing.steering import aim_of
 from runner.benchmarks.agentbench.writing.writer import Writer
+from runner.catalog.checkout import Checkout
 from runner.support.errors import FairtrialError, ProviderRefused, SpendingCap
 from runner.support.interrupts import run_until_done
-
-if TYPE_CHECKING:
-    from runner.catalog.checkout import Checkout
-
 
 # --- generating -----------------------------------------------------------------------------
 

@@ -1,22 +1,14 @@
-"""The files that a run of queries is reported in: JSON, Markdown and HTML."""
+"""A run's verdicts as a table that people fill in too."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.report.query_results import QueriesReport
-from runner.benchmarks.agentbench.report.query_tables import plots_of_run, tables_of_run
 from runner.records.run_store import write_whole
-from runner.report.report_files import write_tables
-
-
-def write_report(report: QueriesReport, folder: Path) -> Iterator[Path]:
-    """All forms, each written whole. Raises FairtrialError if one fails."""
-    return write_tables(report, report.run, folder, tables_of_run(report), plots_of_run(report))
 
 
 def write_verdicts(report: QueriesReport, path: Path) -> Path:
