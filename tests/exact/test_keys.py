@@ -877,7 +877,8 @@ def test_a_class_that_the_parser_lost_its_way_in_rules_its_methods_out(tmp_path:
     base = "abstract class Till {\n  fun day() { ringUp() }\n" + FAR + "  open fun ringUp() {}\n}\n"
     heir = (
         "open class Bell(val a: Int) : Till() {\n  fun f(): Row {\n    return row {\n"
-        "      entry(a)\n      inline = true\n      wide = 1\n    }\n  }\n  override fun ringUp() {}\n}\n"
+        "      entry(a)\n      inline = true\n      wide = 1\n    }\n  }\n"
+        "  override fun ringUp() {}\n}\n"
     )
     heirs = {f"{name}.kt": heir.replace("Bell", name) for name in ("Bell", "Gong", "Drum")}
     well = {name: it.replace("inline", "inlined") for name, it in heirs.items()}
