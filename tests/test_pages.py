@@ -41,7 +41,9 @@ NOT_RUN = {
     "README.md: uv build --wheel": "tests/test_wheel.py builds a wheel, and runs what is in it",
     "README.md: ./justw demo": "gets an engine and a virtual environment; `fairtrial demo` is run",
     "README.md: fairtrial try npm:@modelcontextprotocol/server-filesystem": NETWORK,
-    "README.md: fairtrial init trials": OWN,
+    "README.md: fairtrial run --exact --repo ../shop": (
+        "tests/trying/test_try_images.py runs it on a repository and an image of its own"
+    ),
     "CONTRIBUTING.md: fairtrial scenario new --repo ../click --questions 2": NETWORK,
     "CONTRIBUTING.md: fairtrial check callers-of-format-filename": NETWORK,
     "agentbench.md: fairtrial agentbench run --mode react": "225 queries take many minutes",
@@ -56,6 +58,7 @@ NOT_RUN = {
     "judging.md: fairtrial anchors qualify": KEY,
     "keys.md: fairtrial exact make --repo ../shop": OWN,
     "models.md: export ANTHROPIC_API_KEY=…": KEY,
+    "projects.md: fairtrial init trials": OWN,
     "projects.md: fairtrial scenario new --repo ../shop --questions 2": OWN,
     "studies.md: fairtrial run --model claude-sonnet-4-5 --server NAME --trials 5": KEY,
     "scale.md: fairtrial run": OTHERS,

@@ -25,7 +25,10 @@ class ExactChoice(Words):
         "--questions N", "so many: drawn from those that are there, or made of --repo (60)"
     )
     repo: str = said("--repo PATH_OR_URL", "with --exact: make them of this")
-    label: str = said("--label NAME", "of --repo in files and reports (default: own)")
+    label: str = said(
+        "--label NAME",
+        "of --repo in files and reports (default: own, and reports say `this repository`)",
+    )
     commit: str | None = said("--commit COMMIT", "of --repo (default: HEAD)")
     dirty: bool = said("--dirty", "take --repo's files as they are")
 

@@ -32,9 +32,8 @@ Dollars = float
 Share = float
 MOST_TRIALS = 10_000
 """Every cell of a plan is in memory; this many take years."""
-MODEL_HELP = (
-    "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH (default: offline)"
-)
+MODEL_NAMES = "offline, claude-ID, anthropic:ID, openai:ID, local:PATH.gguf or replay:PATH"
+MODEL_HELP = f"{MODEL_NAMES} (default: offline)"
 _UNSAID = object()
 
 
@@ -318,8 +317,8 @@ class JudgeChoice(Words):
     judges: tuple[str, ...] = said(
         "--judge NAME",
         "checklist, model:ID with an ID as --model takes it, or local:PATH.gguf, weights on "
-        "this machine; several make a panel, whose median counts (default: as the run was judged "
-        "before, else checklist)",
+        "this machine; several make a panel, whose median counts; `anchors` takes exact too "
+        "(default: as the run was judged before, else checklist)",
     )
     judge_form: Literal["tool", "schema"] = said(
         "--judge-form", "schema: for a model whose native tool calls fail (default: tool)"
@@ -379,7 +378,7 @@ class RunRequest(Request):
     )
     tls: Path | None = tls()
     name: str = run_name()
-    json: bool = as_json("print report.json instead of the first screen")
+    json: bool = as_json("print the report as JSON instead of the first screen")
     full: bool = full()
     jobs: int = said(
         "--jobs N",

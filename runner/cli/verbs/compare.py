@@ -19,8 +19,8 @@ class Verb(RunRequest):
     head: str = said("HEAD", "the new one, as BASE")
     models: tuple[str, ...] = said(
         "--model NAME",
-        "repeatable; ask it with the base, the head and the shell, in the same blocks (default: "
-        f"none is asked, and nothing is paid); {options.MODEL_HELP}",
+        "repeatable; ask it with the base, the head and the shell, in the same blocks: "
+        f"{options.MODEL_NAMES} (default: none is asked, and nothing is paid)",
         (),
     )
     within: Share | None = said(
