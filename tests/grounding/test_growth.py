@@ -9,6 +9,7 @@ import pytest
 
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
+from runner.grounding.mentions import Cite, mentions_of
 from runner.grounding.rows import rows_in
 from runner.grounding.unlisted import UnlistedFiles
 from runner.grounding.verify import ground
@@ -158,3 +159,14 @@ def test_a_judge_tells_whose_lines_are_meant_in_little_more_than_it_takes_to_rea
 def test_a_tree_deeper_than_a_query_can_count_takes_no_minutes() -> None:
     source = zoo.SOURCES["nested functions"]
     assert _sec(lambda size: zoo.ground_source(source, size, 1), 1_000_000) < 20
+
+
+def test_a_long_line_is_read_once_for_all_citations_on_it() -> None:
+    """Copying all that stands before each of them shows at a megabyte: there alone it is seen."""
+
+    def mention(chars: int) -> None:
+        text = "It is opened at a.py:3 in a loop. " * (chars // 34)
+        cites = [Cite(at, at + 6, "a.py", [(3, 3)]) for at in range(16, len(text) - 6, 34)]
+        assert len(mentions_of(text, cites, strict=True)) == len(cites)
+
+    assert not _grows(mention, 150_000)
