@@ -921,3 +921,14 @@ def test_a_class_of_which_there_are_several_is_named_with_what_it_stands_in(tmp_
     assert "`Shop.Till.count_money`" in key(tmp_path / "a", files, "callers", "count_money").prompt
     del files["b.rb"]
     assert "`Till.count_money`" in key(tmp_path / "b", files, "callers", "count_money").prompt
+
+
+def test_a_call_in_a_test_that_is_in_doubt_costs_nothing(tmp_path: Path) -> None:
+    """On `shop`, whose type is not written: it may be this one, and was not asked for."""
+    files = {
+        "Till.java": "class Till {\n  void countMoney() {}\n  void day() { countMoney(); }\n"
+        "  void night() { countMoney(); }\n}\n",
+        "test/TillTest.java": "class TillTest {\n  void tests() { make().countMoney(); }\n}\n",
+    }
+    made = key(tmp_path, files, "callers", "countMoney")
+    assert ("test/TillTest.java", 2) in {(it.path, it.line) for it in made.key.optional}
