@@ -829,47 +829,44 @@ def test_a_method_is_asked_about_where_the_class_that_calls_it_surely_has_it(
     assert asked(tmp_path / "b", derived("Activity"), "callers", name) is None
 
 
+OWN = {
+    "kt": ("fun ringUp() {}", "fun day() { ringUp() }"),
+    "js": ("ringUp () {}", "day () { [1].map(() => this.ringUp()) }"),
+    "rb": ("def ringUp; end", "def day\n    ringUp()\n  end"),
+    "java": ("void ringUp() {}", "void day() { go(() -> ringUp()); }"),
+    "php": ("function ringUp() {}", "function day() { $this->ringUp(); }"),
+}
+"""A method, and another that calls it."""
+
+
 @pytest.mark.parametrize(
-    ("path", "plain", "own_self"),
+    ("path", "day"),
     [
-        ("kt", "fun day() { ringUp() }", "fun Bell.day() { ringUp() }"),
-        ("kt", "fun day() { ringUp() }", "fun day() { with(bell) { ringUp() } }"),
-        ("kt", "fun day() { ringUp() }", "fun day() { object : Bell() { fun f() { ringUp() } } }"),
-        (
-            "js",
-            "day () { [1].map(() => this.ringUp()) }",
-            "day () { on(function () { this.ringUp() }) }",
-        ),
-        ("js", "day () { this.ringUp() }", "day () { return { f () { this.ringUp() } } }"),
-        (
-            "rb",
-            "def day\n    ringUp()\n  end",
-            "def day\n    bell.instance_eval { ringUp() }\n  end",
-        ),
+        ("kt", "fun Bell.day() { ringUp() }"),
+        ("kt", "fun day() { with(bell) { ringUp() } }"),
+        ("kt", "fun day() { object : Bell() { fun f() { ringUp() } } }"),
+        ("js", "day () { on(function () { this.ringUp() }) }"),
+        ("js", "day () { return { f () { this.ringUp() } } }"),
+        ("js", "day () { return class extends Bell { f () { this.ringUp() } } }"),
+        ("js", "static day () { this.ringUp() }"),
+        ("rb", "def day\n    bell.instance_eval { ringUp() }\n  end"),
+        ("rb", "def self.day\n    ringUp()\n  end"),
+        ("java", "void day() { new Bell() { void f() { ringUp(); } }; }"),
+        ("php", "function day() { new class extends Bell { function f() { $this->ringUp(); } }; }"),
     ],
-    ids="extension lambda object function literal block".split(),
 )
 def test_what_another_object_may_be_asked_to_do_is_not_told_as_the_class_own(
-    tmp_path: Path, path: str, plain: str, own_self: str
+    tmp_path: Path, path: str, day: str
 ) -> None:
-    heads = {
-        "kt": ("fun ringUp() {}", "}"),
-        "js": ("ringUp () {}", "}"),
-        "rb": ("def ringUp; end", "end"),
-    }
-    method, end = heads[path]
-    opens = "" if path == "rb" else " {"
-    far = FAR.replace("//", "#") if path == "rb" else FAR
-
-    def till(day: str) -> dict[str, str]:
-        other = f"class Bell{opens}\n  {method}\n{end}\n"
-        return {
-            f"Till.{path}": f"class Till{opens}\n  {day}\n{far}  {method}\n{end}\n",
-            f"Bell.{path}": other,
-        }
-
-    assert asked(tmp_path / "a", till(plain), "which_definition", "ringUp") is not None
-    assert asked(tmp_path / "b", till(own_self), "which_definition", "ringUp") is None
+    method, plain = OWN[path]
+    opens, end = ("", "end") if path == "rb" else (" {", "}")
+    top = "<?php\n" if path == "php" else ""
+    bell = f"{top}class Bell{opens}\n  {method}\n{end}\n"
+    for told in (plain, day):
+        till = f"{top}class Till{opens}\n  {told}\n{FAR}  {method}\n{end}\n"
+        files = {f"Till.{path}": till, f"Bell.{path}": bell}
+        made = asked(tmp_path / str(told == plain), files, "which_definition", "ringUp")
+        assert (made is not None) == (told == plain)
 
 
 def test_a_class_that_the_parser_lost_its_way_in_rules_its_methods_out(tmp_path: Path) -> None:

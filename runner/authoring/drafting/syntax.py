@@ -209,11 +209,13 @@ class Parsed:
         return node if node and self._text(node) == name else None
 
     def types_around(self, at: int, name: str) -> Iterator[str]:
-        """The grammar's words for what a name stands in, from the inside out, up to a class."""
+        """The grammar's words for what a name stands in, from the inside out, with a class last."""
         node = self.node_at(at, name)
         above = node.parent if node else None
-        while above and (_PARTS.search(above.type) or not _CLASSES.search(above.type)):
+        while above:
             yield above.type
+            if _CLASSES.search(above.type) and not _PARTS.search(above.type):
+                break
             above = above.parent
 
     def may_lose(self, name: str) -> bool:

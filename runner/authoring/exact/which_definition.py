@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from runner.authoring.drafting.ancestry import BARE_MAY_BE_METHODS
@@ -20,15 +21,20 @@ from runner.records.exact import ExactQuestion
 _FEWEST, _MOST = 2, 8
 """Definitions."""
 _SELVES = frozenset("self this cls $this @".split())
+_OF_SCRIPTS = frozenset(
+    "function_expression generator_function function_declaration object class".split()
+)
 _OWN_SELF = {
     "kotlin": frozenset("lambda_literal anonymous_function object_literal".split()),
-    "ruby": frozenset("block do_block".split()),
-    **dict.fromkeys(
-        ("javascript", "typescript", "tsx"),
-        frozenset("function_expression generator_function function_declaration object".split()),
-    ),
+    "ruby": frozenset("block do_block singleton_class singleton_method".split()),
+    "php": frozenset(("anonymous_class",)),
+    **dict.fromkeys(("javascript", "typescript", "tsx"), _OF_SCRIPTS),
 }
-"""What may be run on something else than the class that it stands in: `with(bell) { ring() }`."""
+"""What may be run on something else than an object of the class that it stands in: in Kotlin
+`with(bell) { ring() }`, in Ruby `def self.day`."""
+_OF_CLASS = re.compile(rb"\bstatic\b|@(?:class|static)method\b")
+_TOLD_APART = frozenset("php python javascript typescript tsx".split())
+"""Where a class may have two functions of a name, one of its objects and one of its own."""
 _IMPORTING = frozenset("python javascript typescript tsx".split())
 
 
@@ -142,9 +148,12 @@ def _of_own_class(
     own = [it for it in known if owner and it.owner == owner]
     if len(own) != 1 or own[0].path != call.parsed.path or _count(ground, owner) != 1:
         return []
-    name = own[0].definition.name
-    if _has_own_self(call, name) or ground.tree.may_lose(name):
+    name, parsed = own[0].definition.name, call.parsed
+    if _has_own_self(parsed, call.use.at, name) or ground.tree.may_lose(name):
         return []
+    for it in (around, own[0].definition):
+        if it is None or _is_of_class(parsed, it) or _has_own_self(parsed, it.at, it.name):
+            return []
     tree, others = ground.tree, [it.owner for it in known if it is not own[0]]
     if any(tree.ancestry.may_override(it, owner) for it in others):
         return []
@@ -153,14 +162,20 @@ def _of_own_class(
     return own
 
 
-def _has_own_self(call: _ReachingCall, name: str) -> bool:
-    """Kotlin's `fun Bell.ring_up() = ring()` in a class looks for the bell's own first."""
-    parsed, around = call.parsed, call.use.inside
-    extends = around and parsed.source[: around.at].rstrip().endswith(b".")
-    if parsed.language == "kotlin" and extends:
+def _has_own_self(parsed: Parsed, at: int, name: str) -> bool:
+    """Stands it in what may be run on another object? Java: in a class without a name."""
+    types = list(parsed.types_around(at, name))
+    if ("class_body", "object_creation_expression") in pairwise(types):
         return True
-    own = _OWN_SELF.get(parsed.language, frozenset())
-    return not own.isdisjoint(parsed.types_around(call.use.at, name))
+    return not _OWN_SELF.get(parsed.language, frozenset()).isdisjoint(types)
+
+
+def _is_of_class(parsed: Parsed, function: Definition) -> bool:
+    """`static`; or, in Kotlin, of another: `fun Bell.day() = ring()` looks for the bell's first."""
+    if parsed.language == "kotlin":
+        return parsed.source[: function.at].rstrip().endswith(b".")
+    head = b"\n".join(parsed.source.split(b"\n")[function.header - 1 : function.line])
+    return parsed.language in _TOLD_APART and bool(_OF_CLASS.search(head))
 
 
 def _count(ground: Ground, owner: str) -> int:
