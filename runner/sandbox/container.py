@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
@@ -41,7 +41,7 @@ from runner.sandbox.engine import (
 from runner.sandbox.exit_cause import require_at_work, shell_end
 from runner.sandbox.seccomp import seccomp_option
 from runner.sandbox.shell import HOST_GRACE_SEC, ExecStarter, ShellHost
-from runner.sandbox.stream import ExecStream, upgrade
+from runner.sandbox.stream import ExecStream, attach, upgrade
 from runner.support.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -180,8 +180,10 @@ def _create(engine: Engine, spec: ContainerSpec) -> str:
     """A container that is not running yet; returns its id."""
     made = engine.api.create_container(
         spec.image,
-        command=["sleep", str(spec.deadline_sec)],
+        # It ends when it is told to. A connection that is cut tells it nothing.
+        command=["timeout", str(spec.deadline_sec), "sh", "-c", "read _ || exec sleep infinity"],
         entrypoint=[],
+        stdin_open=True,
         host_config=_host_config(engine, spec),
         labels={LABEL: "cell", **owner_labels(spec.deadline_sec), **spec.labels},
         hostname="cell",
@@ -196,10 +198,11 @@ async def open_container(engine: Engine, spec: ContainerSpec) -> AsyncIterator[C
 
     Raises SandboxError if the engine does not make one.
     """
-    container_id = ""
+    container_id, main = "", None
     try:
         with engine_faults("cannot start the cell's container"):
             container_id = await asyncio.to_thread(_create, engine, spec)
+            main = ExecStream(*await attach(engine, container_id), _ignore, container_id)
             await asyncio.to_thread(engine.api.start, container_id)
         container = Container(engine, spec, container_id)
         try:
@@ -207,8 +210,19 @@ async def open_container(engine: Engine, spec: ContainerSpec) -> AsyncIterator[C
         finally:
             await container.close()
     finally:
+        if main:
+            await _end(main)
         if container_id:
             await remove(engine, container_id, "the cell's")
+
+
+async def _end(main: ExecStream) -> None:
+    """Without the engine's help: while it waits for a process that was stopped as it started
+    (`kill -STOP -1`), it removes nothing, and the cell would stay until its deadline.
+    """
+    with suppress(OSError):
+        await main.write(b"\n")
+    await main.close()
 
 
 async def remove(engine: Engine, container_id: str, whose: str) -> None:

@@ -312,9 +312,18 @@ def test_an_agent_that_stops_every_shell_has_none_and_keeps_its_cell(
     command = f"setsid bash -c '{stop}' >/dev/null 2>&1 & sleep 600"
 
     async def main() -> tuple[set[str], str]:
-        async with cell_with_server(engine, base_image) as (container, session, _):
-            outputs = {(await run(container, it, timeout_sec=4)).output for it in (command, "true")}
-            return outputs, await call(session, "echo")
+        log = ServerLog(stderr=StderrFile(None))
+        async with cell(engine, base_image) as container:
+            argv = ["python3", "-c", SOURCE, "good"]
+            patience = {"initialize_timeout_sec": PATIENCE_SEC}
+            async with open_session(container, argv, {}, log, **patience) as session:
+                outputs = {
+                    (await run(container, it, timeout_sec=4)).output for it in (command, "true")
+                }
+                said = await call(session, "echo")
+            # The engine hears that the server has ended, and waits with the container in its hand.
+            await asyncio.sleep(1)
+            return outputs, said
 
     begun = time.monotonic()
     outputs, said = asyncio.run(main())
