@@ -316,9 +316,9 @@ class JudgeChoice(Words):
 
     judges: tuple[str, ...] = said(
         "--judge NAME",
-        "checklist, model:ID with an ID as --model takes it, or local:PATH.gguf, weights on "
-        "this machine; several make a panel, whose median counts; `anchors` takes exact too "
-        "(default: as the run was judged before, else checklist)",
+        "checklist, exact (of keys), model:ID with an ID as --model takes it, or local:PATH.gguf, "
+        "weights on this machine; several make a panel, whose median counts (default: as the run "
+        "was judged before, else checklist)",
     )
     judge_form: Literal["tool", "schema"] = said(
         "--judge-form", "schema: for a model whose native tool calls fail (default: tool)"

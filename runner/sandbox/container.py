@@ -1,7 +1,7 @@
 """One cell's container: how it is made, its two users, and the streams into it.
 
 Shell commands and MCP messages travel on streams that stay open. Engine round trips of a cell:
-create, start, remove, and two (create, start) for each stream. See docs/container.md.
+create, attach, start, remove, and two (create, start) for each stream. See docs/container.md.
 """
 
 from __future__ import annotations

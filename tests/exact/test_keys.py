@@ -834,6 +834,8 @@ OWN = {
     "js": ("ringUp () {}", "day () { [1].map(() => this.ringUp()) }"),
     "rb": ("def ringUp; end", "def day\n    ringUp()\n  end"),
     "java": ("void ringUp() {}", "void day() { go(() -> ringUp()); }"),
+    "cs": ("void ringUp() {}", "void day() { ringUp(); }"),
+    "cpp": ("void ringUp() {}", "void day() { ringUp(); }"),
     "php": ("function ringUp() {}", "function day() { $this->ringUp(); }"),
 }
 """A method, and another that calls it."""
@@ -852,6 +854,11 @@ OWN = {
         ("rb", "def day\n    bell.instance_eval { ringUp() }\n  end"),
         ("rb", "def self.day\n    ringUp()\n  end"),
         ("java", "void day() { new Bell() { void f() { ringUp(); } }; }"),
+        ("kt", "fun day(ringUp: () -> Unit) { ringUp() }"),
+        ("cs", "void day(System.Action ringUp) { ringUp(); }"),
+        ("cpp", "void day(void (*ringUp)()) { ringUp(); }"),
+        ("php", "function day() { Bell::macro(function () { $this->ringUp(); }); }"),
+        ("php", "function day() { Bell::macro(fn () => $this->ringUp()); }"),
         ("php", "function day() { new class extends Bell { function f() { $this->ringUp(); } }; }"),
     ],
 )
@@ -859,7 +866,7 @@ def test_what_another_object_may_be_asked_to_do_is_not_told_as_the_class_own(
     tmp_path: Path, path: str, day: str
 ) -> None:
     method, plain = OWN[path]
-    opens, end = ("", "end") if path == "rb" else (" {", "}")
+    opens, end = ("", "end") if path == "rb" else (" {", "};" if path == "cpp" else "}")
     top = "<?php\n" if path == "php" else ""
     bell = f"{top}class Bell{opens}\n  {method}\n{end}\n"
     for told in (plain, day):
@@ -926,6 +933,18 @@ def test_a_call_in_a_test_that_is_in_doubt_costs_nothing(tmp_path: Path) -> None
         "Till.java": "class Till {\n  void countMoney() {}\n  void day() { countMoney(); }\n"
         "  void night() { countMoney(); }\n}\n",
         "test/TillTest.java": "class TillTest {\n  void tests() { make().countMoney(); }\n}\n",
+        "test/Notes.java": "// countMoney is told of here alone\nclass Notes {}\n",
     }
     made = key(tmp_path, files, "callers", "countMoney")
     assert ("test/TillTest.java", 2) in {(it.path, it.line) for it in made.key.optional}
+    assert ("test/Notes.java", 1) in {(it.path, it.line) for it in made.key.wrong}
+
+
+def test_a_lambda_of_python_has_a_self_of_its_own(tmp_path: Path) -> None:
+    till = "class Till:\n    def day(self):\n        {}\n" + FAR
+    till += "    def ring_up(self):\n        pass\n"
+    bell = "class Bell:\n    def ring_up(self):\n        pass\n"
+    for name, told in (("a", "self.ring_up()"), ("b", "Bell.x = lambda self: self.ring_up()")):
+        files = {"till.py": till.format(told), "bell.py": bell}
+        made = asked(tmp_path / name, files, "which_definition", "ring_up")
+        assert (made is None) == (name == "b")

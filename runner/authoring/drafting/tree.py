@@ -49,9 +49,9 @@ _BUILT = re.compile(r"(?:^|/)(?:dist|build|node_modules|esm|cjs|umd|bundles?|out
 _SCRIPT = re.compile(r"(?:\.d)?\.[cm]?[jt]sx?$")
 _TYPED = re.compile(r"(?<!\.d)\.[cm]?tsx?$")
 _FEWEST_SOURCES = 5
+"""Files: with fewer, what was built is all that there is to ask about."""
 _COMPANION = "Companion"
 """What Kotlin calls an object in a class that is given no name: every class may have one."""
-"""Files: with fewer, what was built is all that there is to ask about."""
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
 _KIN = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
 """Languages that call each other by name."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from runner.authoring.drafting.doubts import is_compound
+from runner.authoring.drafting.tree import TEST_PATH
 from runner.authoring.exact.kind import (
     MOST,
     Ground,
@@ -20,6 +21,7 @@ from runner.authoring.exact.kind import (
     question,
 )
 from runner.authoring.exact.reach import may_be_called_by_tests
+from runner.records import MustCite
 from runner.records.exact import ExactQuestion
 
 _FEWEST = 2
@@ -48,9 +50,16 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
         name,
         _prompt(symbol.shown),
         places=[place_of(it, name) for it in symbol.own_calls],
-        optional=beside(ground, symbol),
+        optional=[*beside(ground, symbol), *_in_doubt(ground, name)],
         wrong=near_misses(ground, name),
     )
+
+
+def _in_doubt(ground: Ground, name: str) -> Iterator[MustCite]:
+    """Calls in tests, which were not asked for: one on what has no written type may be of it."""
+    for path in filter(TEST_PATH.search, ground.tree.holders[name]):
+        calls = (it for it in ground.tree.code[path].uses(name) if it.kind == "call")
+        yield from (MustCite(path=path, line=it.line) for it in calls)
 
 
 def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:

@@ -256,10 +256,6 @@ def beside(ground: Ground, symbol: FunctionWithCalls) -> Iterator[MustCite]:
             yield MustCite(path=spot.path, line=spot.start)
     for path in ground.tree.holders[symbol.name]:
         yield from other_lines(ground, path, symbol.name)
-        if TEST_PATH.search(path):
-            # A call on what has no written type is in doubt, and nobody is to pay for telling it.
-            hits = ground.tree.code[path].file.occurrences.lines_of(symbol.name)
-            yield from (MustCite(path=path, line=line) for _, line in hits)
 
 
 def other_lines(ground: Ground, path: str, name: str) -> Iterator[MustCite]:

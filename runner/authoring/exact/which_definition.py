@@ -27,13 +27,14 @@ _OF_SCRIPTS = frozenset(
 _OWN_SELF = {
     "kotlin": frozenset("lambda_literal anonymous_function object_literal".split()),
     "ruby": frozenset("block do_block singleton_class singleton_method".split()),
-    "php": frozenset(("anonymous_class",)),
+    "php": frozenset("anonymous_class anonymous_function arrow_function".split()),
+    "python": frozenset(("lambda",)),
     **dict.fromkeys(("javascript", "typescript", "tsx"), _OF_SCRIPTS),
 }
 """What may be run on something else than an object of the class that it stands in: in Kotlin
 `with(bell) { ring() }`, in Ruby `def self.day`."""
 _OF_CLASS = re.compile(rb"\bstatic\b|@(?:class|static)method\b")
-_TOLD_APART = frozenset("php python javascript typescript tsx".split())
+_TOLD_APART = frozenset("python javascript typescript tsx".split())
 """Where a class may have two functions of a name, one of its objects and one of its own."""
 _IMPORTING = frozenset("python javascript typescript tsx".split())
 
@@ -148,12 +149,9 @@ def _of_own_class(
     own = [it for it in known if owner and it.owner == owner]
     if len(own) != 1 or own[0].path != call.parsed.path or _count(ground, owner) != 1:
         return []
-    name, parsed = own[0].definition.name, call.parsed
-    if _has_own_self(parsed, call.use.at, name) or ground.tree.may_lose(name):
+    name = own[0].definition.name
+    if ground.tree.may_lose(name) or _may_be_anothers(call, own[0].definition):
         return []
-    for it in (around, own[0].definition):
-        if it is None or _is_of_class(parsed, it) or _has_own_self(parsed, it.at, it.name):
-            return []
     tree, others = ground.tree, [it.owner for it in known if it is not own[0]]
     if any(tree.ancestry.may_override(it, owner) for it in others):
         return []
@@ -162,12 +160,28 @@ def _of_own_class(
     return own
 
 
+def _may_be_anothers(call: _ReachingCall, own: Definition) -> bool:
+    """Or nobody's: of another object than one of its class, or of a variable."""
+    use, parsed = call.use, call.parsed
+    if not use.receiver and any(_is_variable(it, use.inside) for it in call.uses):
+        return True
+    return _has_own_self(parsed, use.at, own.name) or any(
+        it is None or _is_of_class(parsed, it) or _has_own_self(parsed, it.at, it.name)
+        for it in (use.inside, own)
+    )
+
+
 def _has_own_self(parsed: Parsed, at: int, name: str) -> bool:
     """Stands it in what may be run on another object? Java: in a class without a name."""
     types = list(parsed.types_around(at, name))
     if ("class_body", "object_creation_expression") in pairwise(types):
         return True
     return not _OWN_SELF.get(parsed.language, frozenset()).isdisjoint(types)
+
+
+def _is_variable(use: NameUse, around: Definition | None) -> bool:
+    """A parameter or a variable of the function, which its own call reaches first."""
+    return use.kind == "other" and around is not None and around.header <= use.line <= around.end
 
 
 def _is_of_class(parsed: Parsed, function: Definition) -> bool:
