@@ -199,8 +199,11 @@ class Parsed:
 
     def is_test(self, function: Definition) -> bool:
         """By its name, or by what is written above it."""
-        head = b"\n".join(self.source.split(b"\n")[function.header - 1 : function.line])
-        return bool(_TEST_NAME.match(function.name) or _TEST_MARK.search(head))
+        return bool(_TEST_NAME.match(function.name) or _TEST_MARK.search(self.head_of(function)))
+
+    def head_of(self, function: Definition) -> bytes:
+        """What is written above it, and the line of its name."""
+        return b"\n".join(self.source.split(b"\n")[function.header - 1 : function.line])
 
     def node_at(self, at: int, name: str) -> tree_sitter.Node | None:
         if self.root is None:

@@ -188,8 +188,8 @@ def _is_of_class(parsed: Parsed, function: Definition) -> bool:
     """`static`; or, in Kotlin, of another: `fun Bell.day() = ring()` looks for the bell's first."""
     if parsed.language == "kotlin":
         return parsed.source[: function.at].rstrip().endswith(b".")
-    head = b"\n".join(parsed.source.split(b"\n")[function.header - 1 : function.line])
-    return parsed.language in _TOLD_APART and bool(_OF_CLASS.search(head))
+    told_apart = parsed.language in _TOLD_APART
+    return told_apart and bool(_OF_CLASS.search(parsed.head_of(function)))
 
 
 def _count(ground: Ground, owner: str) -> int:

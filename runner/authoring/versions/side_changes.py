@@ -19,6 +19,7 @@ from runner.records.versions import (
     VersionSide,
     Weight,
 )
+from runner.support.text import some_of
 
 _SHOWN = 8
 
@@ -79,9 +80,8 @@ def package_changes(base: VersionSide, head: VersionSide) -> Iterator[VersionCha
     changed = [name for name in after if name in before and after[name] != before[name]]
     for what, names in (("added", added), ("removed", gone), ("changed", changed)):
         if names:
-            shown = ", ".join(_moved(name, before, after) for name in sorted(names)[:_SHOWN])
-            rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            says = f"{len(names)} packages {what}: {shown}{rest}"
+            shown = some_of([_moved(name, before, after) for name in sorted(names)], _SHOWN)
+            says = f"{len(names)} packages {what}: {shown}"
             yield named_change("dependencies", what, "note", says)
 
 
