@@ -290,7 +290,7 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
     reason = checked_reason(reason)
     lock = _in_force(root)
     changes = changes_since(root, lock, judge)
-    if lock and not changes.every and not _is_wider(lock, judge, short=short):
+    if lock and not changes.every and not _may_gain(root, lock, judge, short=short):
         raise FairtrialError(
             "nothing changed since the last generation",
             where=chain.ANCHORS_LOCK,
@@ -317,9 +317,12 @@ def accept(  # noqa: PLR0913 - what a generation is made of, each by its name
     return _write(root, judge, examined, new, judging)
 
 
-def _is_wider(lock: AnchorsLock, judge: Judge, *, short: bool) -> bool:
-    """Is a judge that was examined by the short form to be examined on the whole?"""
-    return bool(lock.judges[judge.name].short) and not short
+def _may_gain(root: Path, lock: AnchorsLock, judge: Judge, *, short: bool) -> bool:
+    """May a judge be examined on more: on the whole, or on keys that another one took in?"""
+    if not isinstance(judge, ByKey):
+        return bool(lock.judges[judge.name].short) and not short
+    believed = examine(root, judge, lock, pairs="none").verdict.examination
+    return not all(it.passed for it in believed.requirements)
 
 
 def accept_own(  # noqa: PLR0913 - see accept

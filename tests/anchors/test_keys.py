@@ -14,7 +14,7 @@ from runner.gate.exact_examination import EXAMINED
 from runner.gate.exact_pairs import KINDS, SHUFFLED, ask_pairs
 from runner.records import GateVerdict
 from runner.scoring.judges.exact_judge import Exact
-from runner.support.errors import AnchorsDisagree, AnchorsDrifted, NoVerdict
+from runner.support.errors import AnchorsDisagree, AnchorsDrifted, FairtrialError, NoVerdict
 from tests.anchors.material import CORE, DATE, Tree, accept, locked
 from tests.scoring.material import Tree as Files
 
@@ -105,6 +105,10 @@ def test_a_question_that_was_not_examined_ranks_nobody(tree: Tree) -> None:
     verdict = verify(tree, "shop.q1", "shop.q31").examination
     assert verdict.standing == "screens"
     assert [it.name for it in verdict.unmet] == [EXAMINED]
+    accept_keys(tree)
+    assert verify(tree, "shop.q1", "shop.q31").examination.standing == "ranks"
+    with pytest.raises(FairtrialError, match="nothing changed"):
+        accept_keys(tree)
 
 
 def test_a_changed_key_closes_the_gate(tree: Tree) -> None:

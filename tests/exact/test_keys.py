@@ -43,10 +43,38 @@ def test_callers_are_the_calls_and_no_comment_no_import_and_no_test(tmp_path: Pa
         "shop/report.py:5",
     ]
     optional = {f"{it.path}:{it.line}" for it in made.key.optional}
-    # Its definition, an import, a comment beside a call, and a test's call.
-    assert {"shop/till.py:1", "shop/day.py:1", "shop/day.py:5", "tests/test_till.py:5"} <= optional
+    # Its definition, an import, a comment beside a call.
+    assert {"shop/till.py:1", "shop/day.py:1", "shop/day.py:5"} <= optional
     wrong = {f"{it.path}:{it.line}" for it in made.key.wrong}
-    assert wrong == {"shop/notes.py:1", "shop/coins.py:1"}
+    tests = {f"tests/test_till.py:{line}" for line in (5, 9, 13)}
+    assert wrong == {"shop/notes.py:1", "shop/coins.py:1", *tests}
+
+
+@pytest.mark.parametrize("kind", ["callers", "test_callers"])
+def test_who_names_every_call_where_half_of_them_are_asked_for_loses(
+    tmp_path: Path, kind: str
+) -> None:
+    ground = Ground(tree_of(tmp_path, PYTHON))
+    found = {it: KINDS[it].ask(ground, "count_money") for it in ("callers", "test_callers")}
+    made = found[kind]
+    assert made is not None
+    cited = {(it.path, it.line) for one in found.values() if one for it in one.key.places}
+    asked = {(it.path, it.line) for it in made.key.places}
+    assert cited - asked
+    assert cited - asked <= {(it.path, it.line) for it in made.key.wrong}
+
+
+def test_a_call_among_tests_that_may_be_no_tests_costs_nothing(tmp_path: Path) -> None:
+    helper = "from shop.till import count_money\n\n\ndef full():\n    return count_money([1])\n"
+    made = key(tmp_path, {**PYTHON, "tests/tools.py": helper}, "callers", "count_money")
+    assert ("tests/tools.py", 5) in {(it.path, it.line) for it in made.key.optional}
+    assert not any(it.path == "tests/tools.py" for it in made.key.wrong)
+
+
+def test_a_name_that_a_program_of_tests_calls_is_not_asked_about(tmp_path: Path) -> None:
+    program = "from shop.till import count_money\n\n\ndef main():\n    count_money([1])\n"
+    files = {**PYTHON, "tilltest.py": program}
+    assert asked(tmp_path, files, "callers", "count_money") is None
 
 
 def test_test_callers_are_tests_and_a_helper_among_them_leaves_the_name_unasked(

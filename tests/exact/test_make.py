@@ -92,9 +92,17 @@ def test_two_processes_make_the_same_questions_of_one_tree(tmp_path: Path, proje
     assert len(made) == 1
 
 
+NO_TILL = {
+    "shop/till.py": PYTHON["shop/till.py"].replace("sum(till)", "sum(till or ())"),
+    "shop/day.py": PYTHON["shop/day.py"].replace("money(till)\n", "money(till or ())\n"),
+    "shop/audit.py": PYTHON["shop/audit.py"].replace("money(till)", "money(till or ())"),
+}
+"""What `till` may be is mended in every place that has it."""
+
+
 def test_a_past_fix_is_asked_about_at_the_commit_before_it(tmp_path: Path, project: Path) -> None:
-    parent = commit(tmp_path / "shop", BEFORE)
-    commit(tmp_path / "shop", AFTER, "fix(tax): a missing till breaks `add_tax` (#12)")
+    parent = commit(tmp_path / "shop", PYTHON)
+    commit(tmp_path / "shop", NO_TILL, "fix(tax): a missing shop breaks `count_money` (#12)")
     arguments = ("--repo", "../shop", "--from-history", "--name", "shop-of-many-long-words")
     fairtrial(project, "exact", "make", *arguments)
     (path,) = (project / "scenarios/exact").glob("shop-of-many-long-wo-past-fix-*/questions.yaml")
@@ -102,12 +110,22 @@ def test_a_past_fix_is_asked_about_at_the_commit_before_it(tmp_path: Path, proje
     assert len(f"{path.parent.name}.{made.questions[0].name}") <= 64
     assert made.repository.label.endswith(parent)
     (question,) = made.questions
-    assert "`shop/day.py:6`" in question.prompt
+    assert "`shop/audit.py:8`" in question.prompt
     assert [(it.path, it.line) for it in question.key.places] == [
-        ("shop/tax.py", 5),
+        ("shop/day.py", 6),
         ("shop/till.py", 3),
     ]
-    assert "add_tax" not in question.prompt
+    assert "count_money" not in question.prompt
+
+
+def test_a_fix_whose_places_have_nothing_in_common_is_not_asked_about(
+    tmp_path: Path, project: Path
+) -> None:
+    commit(tmp_path / "shop", BEFORE)
+    commit(tmp_path / "shop", AFTER, "fix: a missing till breaks the sum")
+    words = ("exact", "make", "--repo", "../shop", "--from-history")
+    _, said = fairtrial(project, *words, code=1)
+    assert "no past fix" in said
 
 
 def test_a_check_says_what_was_found_now_and_not_what_the_file_says(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from runner.authoring.drafting.fix_commits import fixes, question, said_without_answer
+from runner.authoring.drafting.fix_commits import (
+    ChangedLines,
+    fixes,
+    question,
+    said_without_answer,
+)
 from runner.grounding.commit_files import GitFiles
 from tests.proposing.trees import PYTHON, commit
 
@@ -41,6 +47,16 @@ def test_a_fix_is_asked_about_with_the_places_before_it(tmp_path: Path) -> None:
         "count_money",
     ]
     assert "add_tax" not in asked.step.prompt
+
+
+def test_another_repository_that_is_mounted_in_it_is_no_place(tmp_path: Path) -> None:
+    parent = commit(tmp_path, BEFORE)
+    head = commit(tmp_path, AFTER, "fix(tax): a missing till breaks `add_tax` (#12)")
+    (fix,) = fixes(tmp_path / ".git", head)
+    # Git's diff shows a submodule as a file of one line.
+    mounted = replace(fix, changes=(("docs/theme", (ChangedLines(1, 1, False),)), *fix.changes))
+    with GitFiles(tmp_path, parent) as files:
+        assert question(mounted, files) == question(fix, files)
 
 
 def test_a_new_function_is_asked_for_nowhere_and_new_lines_of_one_are(tmp_path: Path) -> None:
@@ -92,3 +108,9 @@ def test_names_in_the_change_are_taken_out_of_what_is_said() -> None:
         "empty lists are dropped"
     )
     assert said_without_answer("Fix parseHeader", diff) is None
+    assert said_without_answer("Ensure that the body is closed", diff) == (
+        "Ensure that the body is closed"
+    )
+    assert said_without_answer("Raise when a start fails, fixes #12", diff) == (
+        "Raise when a start fails"
+    )

@@ -35,6 +35,8 @@ _LOCKS = re.compile(
     r"lock|(?:^|/)\.|(?:^|/)(?:Makefile|Dockerfile)|^go\.sum$|(?:^|/)(?:package\.json|go\.mod|Gemfile|Cargo\.toml)$"
 )
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+")
+_ISSUE = r"\(?(?:#|\bGH-?)\d+\)?"
+_CLOSES = rf",?\s*\(?\b(?i:fix(?:e[sd])?|close[sd]?|resolve[sd]?):?\s+{_ISSUE}"
 _FEWEST_WORDS = 3
 _NEAR = 10
 _IMPORT = re.compile(
@@ -127,18 +129,13 @@ def _joined(hunks: Sequence[ChangedLines]) -> Iterator[ChangedLines]:
 
 def said_without_answer(subject: str, diff: str) -> str | None:
     """What the commit mends, in words; None if too little is left that gives nothing away."""
-    said = re.sub(r"^\s*\[[^\]]*\]\s*|^\w+(?:\([^)]*\))?!?:\s+|\(?#\d+\)?|\bGH-?\d+\b", "", subject)
-    said = re.sub(
-        r"\b(?:fix|close|resolve)[sd]?\s*$|^\W*(?:bug)?fix(?:e[sd])?\b:?",
-        "",
-        said.strip(),
-        flags=re.I,
-    )
+    said = re.sub(rf"{_CLOSES}|^\s*\[[^\]]*\]\s*|^\w+(?:\([^)]*\))?!?:\s+|{_ISSUE}", "", subject)
+    said = re.sub(r"^\W*(?:bug)?fix(?:e[sd])?\b:?", "", said.strip(), flags=re.I)
     words = [_without_names(word, diff) for word in said.split()]
     told = [word for word in words if word != "…"]
     if len(told) < _FEWEST_WORDS or len(told) < len(words) - 1:
         return None
-    return " ".join(words).strip(" .:-")
+    return " ".join(words).strip(" .,:-")
 
 
 def _without_names(word: str, diff: str) -> str:
@@ -156,7 +153,9 @@ def question(fix: Fix, files: GitFiles) -> StepDraft | None:
     """`files`: of the parent. None if too few places are left that hold more than an import."""
     facts: list[Fact] = []
     names: list[str] = []
-    for path, changes in fix.changes:
+    # What is no file is another repository, mounted here.
+    known = files.paths()
+    for path, changes in (it for it in fix.changes if it[0] in known):
         source = files.read(path)
         parsed = parse(path, source, files.blob_sha(path))
         for change in changes:

@@ -22,12 +22,15 @@ from runner.grounding.outlines import LARGEST_BYTES, Definition
 from runner.grounding.word_lists import BUILTINS
 
 TEST_PATH = re.compile(
-    r"(?:^|/)(?:tests?|testing|specs?|__tests__|testdata|fixtures?|androidTest|\w+[Tt]est)/|"
+    r"(?:^|/)(?:(?:[\w.-]*[._-])?(?:[Tt]ests?|[Ss]pecs?)|testing|__tests__|testdata|fixtures?|"
+    r"\w*[a-z]Tests?)/|"
     r"(?:^|/)test_[^/]*$|_(?:test|spec)\.\w+$|\.(?:test|spec)\.\w+$|Tests?\.\w+$|(?:^|/)conftest\.py$"
 )
 ASIDE_FOLDERS = re.compile(
-    r"(?:^|/)(?:vendor|node_modules|third_party|thirdparty|deps|dist|build|examples?|samples?|docs?|"
-    r"benchmarks?|bench|generated|gen|migrations|scripts|tools)/|\.min\.js$|\.pb\.|_pb2|\.g\.|\.d\.ts$"
+    r"(?:^|/)(?:vendor|node_modules|third_party|thirdparty|deps|dist|build|examples?|samples?|"
+    r"snippets?|docs?|benchmarks?|bench|generated|gen|migrations|scripts|tools)/|"
+    r"\.min\.js$|\.pb\.|_pb2|\.g\.|\.d\.ts$",
+    re.I,
 )
 """What is seldom what a developer asks about; its calls count all the same."""
 PROSE = re.compile(
@@ -52,6 +55,9 @@ _FEWEST_SOURCES = 5
 """Files: with fewer, what was built is all that there is to ask about."""
 _COMPANION = "Companion"
 """What Kotlin calls an object in a class that is given no name: every class may have one."""
+_DECLARATORS = ("field_declaration", "declaration", "init_declarator")
+_TYPE_PARAMETER = re.compile(r"[A-Z]\d?")
+"""`S` of `fun <S : Sink> S.write()`."""
 _WORD = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
 _KIN = {"tsx": "typescript", "javascript": "typescript", "cpp": "c"}
 """Languages that call each other by name."""
@@ -199,7 +205,7 @@ class Tree:
         return FunctionWithCalls(
             name=name,
             owner=definition.owners[-1] if definition.owners else "",
-            shown=self.shown(definition),
+            shown=self.shown(path, definition),
             path=path,
             definition=definition,
             declared=tuple(Spot(path=where, line=it.line) for where, it in declared),
@@ -212,13 +218,42 @@ class Tree:
         """May a class have it that a parser lost its way in, so that nobody knows?"""
         return any(self.code[path].may_lose(name) for path in self.holders[name])
 
-    def shown(self, definition: Definition) -> str:
+    def shown(self, path: str, definition: Definition) -> str:
         """`Till.open`; `Shop.Till.open` if there is another `Till`, or a `Companion` has it."""
-        *around, owner = definition.owners or ("",)
-        kinds = [self.code[path].kind(it) for path, it in self.definitions.get(owner, ())]
-        tells = owner != _COMPANION and kinds.count("class") < 2
+        *around, owner = self._types_around(path, definition) or ("",)
+        homes = {
+            it.owners
+            for where, it in self.definitions.get(owner, ())
+            if self.code[where].kind(it) == "class"
+        }
+        tells = owner != _COMPANION and len(homes) < 2
         parts = [owner] if tells else [*around[-1:], owner]
         return ".".join([*filter(None, parts), definition.name])
+
+    def _types_around(self, path: str, definition: Definition) -> tuple[str, ...]:
+        """Its owners, from outside in; none if a function has it: nobody calls it by that."""
+        owners = list(definition.owners)
+        parsed = self.code[path]
+        while owners:
+            around = [
+                it
+                for it in parsed.outline.named(owners[-1])
+                if it.start <= definition.start and definition.end <= it.end
+            ]
+            if not around and not _TYPE_PARAMETER.fullmatch(owners[-1]):
+                break
+            if not around or any(parsed.kind(it) == "function" for it in around):
+                return ()
+            if not any(self._is_field(parsed, it) for it in around):
+                break
+            owners.pop()
+        return tuple(owners)
+
+    @staticmethod
+    def _is_field(parsed: Parsed, definition: Definition) -> bool:
+        """`when` of C's `enum { EARLY, LATE } when;`, which is no type."""
+        at = parsed.name_at(definition)
+        return next(parsed.types_around(at, definition.name), "") in _DECLARATORS
 
     def doubt_of(
         self,

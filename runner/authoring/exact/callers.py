@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from runner.authoring.drafting.doubts import is_compound
-from runner.authoring.drafting.tree import TEST_PATH
+from runner.authoring.drafting.tree import TEST_PATH, FunctionWithCalls
 from runner.authoring.exact.kind import (
     MOST,
     Ground,
@@ -45,21 +45,33 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     lines = {(it.path, it.line) for it in symbol.own_calls}
     if not _FEWEST <= len(lines) <= MOST:
         return None
+    doubtful = [it for it in symbol.test_calls if not it.is_case]
     return question(
         "callers",
         name,
         _prompt(symbol.shown),
         places=[place_of(it, name) for it in symbol.own_calls],
-        optional=[*beside(ground, symbol), *_in_doubt(ground, name)],
-        wrong=near_misses(ground, name),
+        optional=[
+            *beside(ground, symbol, [*symbol.own_calls, *doubtful]),
+            *_in_doubt(ground, symbol),
+        ],
+        wrong=[*_cases(symbol), *near_misses(ground, name)],
     )
 
 
-def _in_doubt(ground: Ground, name: str) -> Iterator[MustCite]:
-    """Calls in tests, which were not asked for: one on what has no written type may be of it."""
-    for path in filter(TEST_PATH.search, ground.tree.holders[name]):
-        calls = (it for it in ground.tree.code[path].uses(name) if it.kind == "call")
-        yield from (MustCite(path=path, line=it.line) for it in calls)
+def _cases(symbol: FunctionWithCalls) -> list[MustCite]:
+    """Calls in tests, surely: whoever is asked for the others and names them did not look."""
+    return [place_of(it, symbol.name) for it in symbol.test_calls if it.is_case]
+
+
+def _in_doubt(ground: Ground, symbol: FunctionWithCalls) -> Iterator[MustCite]:
+    """Calls in files of tests which may be no test's, or one on what has no written type."""
+    sure = {(it.path, it.line) for it in _cases(symbol)}
+    for path in filter(TEST_PATH.search, ground.tree.holders[symbol.name]):
+        calls = (it for it in ground.tree.code[path].uses(symbol.name) if it.kind == "call")
+        yield from (
+            MustCite(path=path, line=it.line) for it in calls if (path, it.line) not in sure
+        )
 
 
 def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:
@@ -74,8 +86,8 @@ def _ask_of_none(ground: Ground, name: str) -> ExactQuestion | None:
         "callers",
         name,
         _prompt(symbol.shown),
-        optional=[anchor(symbol), *imports],
-        wrong=[*(place_of(it, name) for it in symbol.test_calls), *near_misses(ground, name)],
+        optional=[anchor(symbol), *imports, *_in_doubt(ground, symbol)],
+        wrong=[*_cases(symbol), *near_misses(ground, name)],
     )
 
 
@@ -93,7 +105,9 @@ def _ask_of_nothing(ground: Ground, pair: str) -> ExactQuestion | None:
     if ("_" in one) != ("_" in other) or ground.is_written(name):
         return None
     misses = [*definitions_of(ground, one), *definitions_of(ground, other)]
-    return question("callers", name, _prompt(name), wrong=misses)
+    # Without a class, where all others have one, the prompt would tell.
+    *owner, _ = ground.tree.shown(*ground.tree.definitions[one][0]).split(".")
+    return question("callers", name, _prompt(".".join([*owner, name])), wrong=misses)
 
 
 def _is_of_words(ground: Ground, name: str) -> bool:
@@ -130,8 +144,8 @@ def _ask_of_tests(ground: Ground, name: str) -> ExactQuestion | None:
         name,
         _prompt_of_tests(symbol.shown),
         places=[place_of(it, name) for it in cases],
-        optional=beside(ground, symbol),
-        wrong=near_misses(ground, name),
+        optional=beside(ground, symbol, cases),
+        wrong=[*(place_of(it, name) for it in symbol.own_calls), *near_misses(ground, name)],
     )
 
 
@@ -172,7 +186,7 @@ def _ask_of_edits(ground: Ground, name: str) -> ExactQuestion | None:
             anchor(symbol).model_copy(update={"end": None}),
             *(place_of(it, name) for it in spots),
         ],
-        optional=beside(ground, symbol),
+        optional=beside(ground, symbol, symbol.calls),
         wrong=near_misses(ground, name),
     )
 

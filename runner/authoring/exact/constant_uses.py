@@ -55,7 +55,7 @@ def _ask(ground: Ground, name: str) -> ExactQuestion | None:
     lines = {(it.path, it.line) for it in places}
     if not _FEWEST <= len(lines) <= MOST or (path, definition.line) in lines:
         return None
-    shown = ground.tree.shown(definition)
+    shown = ground.tree.shown(path, definition)
     at = MustCite(path=path, line=definition.line, symbol=name)
     optional = [at]
     for where in ground.tree.holders[name]:

@@ -40,7 +40,8 @@ _APART = 2 * TOLERANCE
 """Lines between a near miss and a right place: nearer, one citation could mean both."""
 HALF_TEST = re.compile(
     r"(?:^|/)(?:testing|testdata|fixtures?|specs?|androidTest|benches)/|conftest\.py$"
-    r"|(?:^|/)(?:tests?|bench(?:es)?)\.rs$"
+    r"|(?:^|/)(?:tests?|bench(?:es)?)\.rs$|(?:^|/)testing\.\w+$"
+    r"|(?:^|/)\w*[a-z0-9]tests?\.\w+$|(?:^|/)(?:[\w.]+-)?test(?:ing|s|kit)?[_-]?(?:utils?|helpers?|support|kit|lib)/"
 )
 """What some take for tests and others do not: a name that is called there is not asked about."""
 _TESTS_BELOW = re.compile(rb"^[ \t]*#\[cfg\(test\)\]\s+(?:pub\s+)?mod\s", re.M)
@@ -243,19 +244,23 @@ def anchor(symbol: FunctionWithCalls) -> MustCite:
     return lines_of(symbol.path, inside.line, inside.end, symbol.name)
 
 
-def beside(ground: Ground, symbol: FunctionWithCalls) -> Iterator[MustCite]:
+def beside(ground: Ground, symbol: FunctionWithCalls, calls: Iterable[Spot]) -> Iterator[MustCite]:
     """What an honest answer may cite besides: the definition, imports, callers' heads, comments.
 
-    Calls too: those that are asked for are places before they are optional.
+    `calls`: those that are asked for, or may be.
     """
+    asked = list(calls)
     yield anchor(symbol)
-    for spot in (*symbol.declared, *symbol.calls):
+    for spot in symbol.declared:
         yield MustCite(path=spot.path, line=spot.line)
-    for spot in symbol.calls:
+    for spot in asked:
         if spot.start:
             yield MustCite(path=spot.path, line=spot.start)
+    # A file that is not asked about: its import, so near, would excuse its calls.
+    apart = {it.path for it in symbol.calls} - {symbol.path, *(it.path for it in asked)}
     for path in ground.tree.holders[symbol.name]:
-        yield from other_lines(ground, path, symbol.name)
+        if path not in apart:
+            yield from other_lines(ground, path, symbol.name)
 
 
 def other_lines(ground: Ground, path: str, name: str) -> Iterator[MustCite]:

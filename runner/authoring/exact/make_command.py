@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 from pydantic import TypeAdapter
 
 from runner.authoring.drafting.command import keep
-from runner.authoring.drafting.fix_commits import Fix, fixes
-from runner.authoring.drafting.fix_commits import question as drafted_question
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.bounds import proven, settled
 from runner.authoring.exact.checking import agreed, opinions_on
-from runner.authoring.exact.kind import is_near, question
 from runner.authoring.exact.making import questions_about, questions_of
+from runner.authoring.exact.past_fixes import past_fixes
 from runner.authoring.exact.question_files import (
     folder_name,
     open_repository,
@@ -31,7 +28,7 @@ from runner.authoring.exact.question_files import (
 from runner.catalog.checkout import Checkout
 from runner.catalog.project import require_catalog_place
 from runner.grounding.commit_files import GitFiles
-from runner.records import CommitSha, MustCite, Source
+from runner.records import CommitSha, Source
 from runner.records.exact import ExactQuestion
 from runner.repositories.folders import OwnRepository, own_source
 from runner.repositories.local_labels import history_of, label_of
@@ -42,10 +39,7 @@ _SPARE = 2
 _HELD_BACK = 3
 """One of so many is in no example of the documentation."""
 _LONGEST_ID = 64
-_LOOKED_AT = 200
-"""Commits that mend something."""
-_FEWEST_BESIDE = 2
-"""Places of a fix beside the one that is given."""
+_NO_FIX_HINT = "leave --from-history out; a shallow clone has no history"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,9 +91,14 @@ def made_files(checkout: Checkout, request: MakeRequest, into: Path) -> Iterator
         yield _of_tree(checkout.over(into), request, own.source, into)
         return
     history = history_of(own, request.repo, checkout.state, checkout.environ)
+    made = 0
     for parent, path in _of_history(own, history, request, into):
         keep(into, own_at(commit=parent))
+        made += 1
         yield path
+    if not made:
+        what = "no past fix of it can be asked about: one name has to stand in all that it changed"
+        raise FairtrialError(what, where=request.repo, hint=_NO_FIX_HINT)
 
 
 def _of_tree(checkout: Checkout, request: MakeRequest, source: Source, into: Path) -> Path:
@@ -136,7 +135,7 @@ def _of_history(
 
     `history`: a git directory with the commits before the source's.
     """
-    for fix in islice(_past_fixes(history, own.commit), request.questions):
+    for fix in islice(past_fixes(history, own.commit), request.questions):
         source = own.source.model_copy(update={"commit": fix.parent})
         with GitFiles(history, fix.parent) as files:
             made = questions_about(Tree(files), source, [fix.question], request.seed)
@@ -162,43 +161,3 @@ def source_of(text: str) -> Source:
     except (ValueError, yaml.YAMLError) as error:
         hint = "{kind: pypi, name: flask, version: 3.1.2, sha256: …}, as a scenario's repository"
         raise FairtrialError(f"no source: {error}", where="--source", hint=hint) from error
-
-
-# --- past fixes: what else did one change? --------------------------------------------------------
-
-
-class _PastFix(NamedTuple):
-    """A question, and the commit that it is about."""
-
-    parent: CommitSha
-    question: ExactQuestion
-
-
-def _past_fixes(place: Path, head: CommitSha) -> Iterator[_PastFix]:
-    """Of the newest commits that mended something. `place`: a git directory with its history.
-
-    Asked about is the commit before, which a container holds alone: nothing gives the answer away.
-    """
-    for fix in islice(fixes(place, head), _LOOKED_AT):
-        with GitFiles(place, fix.parent) as files:
-            drafted = drafted_question(fix, files)
-        places = drafted.step.must_cite if drafted else ()
-        if not places:
-            continue
-        given = places[0]
-        # What is near the given place would be found by saying it again.
-        others = [it for it in places[1:] if not is_near(given, it)]
-        if len(others) >= _FEWEST_BESIDE:
-            yield _PastFix(fix.parent, _asked(fix, given, others))
-
-
-def _asked(fix: Fix, given: MustCite, others: Sequence[MustCite]) -> ExactQuestion:
-    return question(
-        "past_fix",
-        fix.commit[:12],
-        f"A fix of this repository, “{fix.subject}”, begins at `{given.path}:{given.line}`. Which"
-        " other places of the code had to change with it? Count code that was there before, tests"
-        " and documentation apart; of neighbouring lines any one will do.",
-        places=others,
-        optional=[given],
-    )

@@ -51,7 +51,7 @@ def _bare(place: MustCite) -> Iterator[MustCite]:
 def _besides(ground: Ground, hops: Sequence[Hop]) -> Iterator[MustCite]:
     for symbol, _ in hops:
         yield from _bare(anchor(symbol))
-        yield from (it for it in beside(ground, symbol) if it.end is None)
+        yield from (it for it in beside(ground, symbol, symbol.own_calls) if it.end is None)
 
 
 def _upwards(ground: Ground, name: str) -> Iterator[Hop]:
