@@ -148,7 +148,7 @@ def test_a_key_that_is_refused_ends_the_run_at_its_first_cell(
     llmock.fail(401, times=None, message=f"invalid x-api-key {KEY}")
     done = run(checkout, llmock, "refused", "--trials", "3")
     assert done.returncode == 1
-    assert "the key is not accepted (401)" in done.stderr
+    assert "the API key is not accepted (401)" in done.stderr
     assert "hint: check ANTHROPIC_API_KEY" in done.stderr
     assert len(llmock.requests) == 1
     assert checkout.outcomes("refused") == {"shell": ["provider_failed"]}

@@ -311,8 +311,8 @@ def test_nobody_listening_where_somebody_answered_before_is_one_cells_failure(
 
 
 EVERY_CELL = [
-    (401, None, f"Incorrect key: {KEY}", "the key is not accepted (401)", "_API_KEY"),
-    (403, None, "no", "the key is not accepted (403)", "_API_KEY"),
+    (401, None, f"Incorrect key: {KEY}", "the API key is not accepted (401)", "_API_KEY"),
+    (403, None, "no", "the API key is not accepted (403)", "_API_KEY"),
     (404, None, "model: no-such", "no-such", "is the model's name right"),
     (402, None, "pay", "out of money", "top it up"),
     (400, None, "Your credit balance is too low", "out of money", "top it up"),

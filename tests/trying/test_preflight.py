@@ -65,7 +65,7 @@ def test_what_the_program_could_not_call_is_no_error_and_no_run_follows() -> Non
 def test_a_language_model_chooses_for_itself_so_it_goes_on_and_says_so() -> None:
     lacking, goes_on = advice(used(0, 0), "offline", "claude-x")
     assert lacking.startswith("read_output needs output_id")
-    assert "the offline navigator asked; it goes on" in goes_on
+    assert "the offline model asked; it goes on" in goes_on
 
 
 def test_a_server_that_answered_once_is_not_doubted_and_its_tools_are_not_listed() -> None:

@@ -100,7 +100,7 @@ def test_the_screen_ends_in_the_next_command_and_says_that_it_screens_once() -> 
     assert "works in a run" in text
     assert "next: fairtrial try --model claude-ID npm:codegraph" in text
     assert text.count("SCREENING") == 1
-    placeholder = "claude-ID stands for a model's name, and needs a key of yours."
+    placeholder = "claude-ID stands for a model's name, and needs an API key of yours."
     assert placeholder in text
     assert placeholder not in shown(keyed(MODEL), use(4, 0, 0))
 

@@ -202,15 +202,15 @@ class Provider:
         if not (key.isascii() and key.isprintable()) or key != key.strip():
             raise FairtrialError(
                 f"{self.key_variable} holds a line break, a space at an end, or a letter that "
-                "no key has",
-                hint="set it again, to the key alone",
+                "no API key has",
+                hint="set it again, to the API key alone",
             )
         if url and not _is_address(url):
             hint = f"set {self.url_variable} to http:// or https://, a host, and perhaps a path"
             raise FairtrialError(f"{self.url_variable} is no address", hint=hint)
         if not self.endpoint.key and not self.endpoint.url:
             raise FairtrialError(
-                f"{self.title} needs a key, and {self.key_variable} is not set",
+                f"{self.title} needs an API key, and {self.key_variable} is not set",
                 hint=f"export {self.key_variable}; it is read when a run starts and kept nowhere",
             )
 
@@ -228,7 +228,7 @@ class Provider:
         about = f"{kind} {message}"
         if status in (401, 403):
             # Its message is not quoted: some show part of the key.
-            return self._refused(f"the key is not accepted ({status})", self._key_hint())
+            return self._refused(f"the API key is not accepted ({status})", self._key_hint())
         if status == 402 or _NO_MONEY.search(about):
             return self._refused(f"the account is out of money or quota ({status})", "top it up")
         if status in _PASSING_STATUS or status >= 500 or kind in _PASSING_TYPES:
@@ -270,7 +270,7 @@ class Provider:
             return self._refused(said, hint)
         if status != 404:
             return ProviderError(said)
-        return self._refused(said, "is the model's name right, and is it one your key may use?")
+        return self._refused(said, "is the model's name right, and is it one your API key may use?")
 
     def without_secrets(self, error: ProviderError) -> ProviderError:
         """The same failure, told without the key and the address."""

@@ -78,7 +78,7 @@ def _made(name: str, asked: OwnQuestions, own: OwnRepository, log: Log) -> Exact
         made = questions_of(tree, own.source, asked.count, SEED, licence="not asked for")
         kept = proven(name, made, files, log)
     if not kept:
-        hint = "a larger repository, or one in a language that docs/exact.md lists"
+        hint = "a larger repository, or one in a language that docs/keys.md lists"
         raise FairtrialError("no question that was made proves itself", hint=hint)
     asked_of = settled(made.questions, kept, asked.count, log)
     return made.model_copy(update={"questions": tuple(asked_of)})

@@ -171,7 +171,7 @@ def require_used(
 ) -> Iterator[str]:
     """What to do about a server that was of no use, for models that may use it all the same.
 
-    Raises NotReadyError if the offline navigator alone would go on, and every call was an error:
+    Raises NotReadyError if the offline model alone would go on, and every call was an error:
     its minutes would show nothing.
     """
     if not use.none or ends_uncalled(use, models):
@@ -179,12 +179,12 @@ def require_used(
     lacking = list(what_lacks(tools()))
     if not _is_offline(models):
         yield from lacking
-        yield "the offline navigator asked; it goes on, as your model chooses tools for itself"
+        yield "the offline model asked; it goes on, as yours chooses tools for itself"
         return
     raise NotReadyError(
         "\n  ".join([_unused(use), *lacking]),
         where=server,
-        hint="the offline navigator asked, which goes by names, schemas and annotations; --model "
+        hint="the offline model asked, which goes by names, schemas and annotations; --model "
         f"NAME asks a language model. `fairtrial server tools {server}` and `fairtrial server call "
         f"{server} TOOL '{{…}}'` show what its tools take and answer",
     )

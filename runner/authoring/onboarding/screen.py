@@ -50,12 +50,14 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
     lines += ["", *_wrapped(sentence(report, tried.server, use))]
     command = _next(report, tried.server, use, again)
     if _PLACEHOLDER in command:
-        lines += _wrapped(f"{_PLACEHOLDER} stands for a model's name, and needs a key of yours.")
+        lines += _wrapped(
+            f"{_PLACEHOLDER} stands for a model's name, and needs an API key of yours."
+        )
     return "\n".join([*lines, f"next: {command}", page])
 
 
 def learnt(tried: OnboardedServer, lacking: Sequence[str], command: str) -> str:
-    """Where the offline program could call none of its tools: what is known, and who may call it.
+    """Where the offline model could call none of its tools: what is known, and who may call it.
 
     `lacking`: what its tools require. `command`: asks a language model.
     """
@@ -63,10 +65,10 @@ def learnt(tried: OnboardedServer, lacking: Sequence[str], command: str) -> str:
         f"{tried.server} installs and starts, and its health probe passes.",
         _card_line(tried),
         *lacking,
-        "The offline program fills arguments with names, files and what earlier calls answered. It "
+        "The offline model fills arguments with names, files and what earlier calls answered. It "
         "called none of these tools, so nothing was compared, and nothing follows about the "
         "server: a language model finds arguments for itself.",
-        f"{_PLACEHOLDER} stands for a model's name, and needs a key of yours.",
+        f"{_PLACEHOLDER} stands for a model's name, and needs an API key of yours.",
     ]
     shown = [row for line in lines for row in _wrapped(line)]
     return "\n".join([*shown, f"next: {command}"])
@@ -212,7 +214,7 @@ def sentence(report: Report, server: str, use: ServerUse) -> str:
     elif errors + use.empty == calls:
         told += ". No call found anything, so this shows that it starts, and no more"
     elif not report.language_model:
-        told += ". The offline navigator is no language model, so this shows that the server works "
+        told += ". The offline model is no language model: this shows that the server works "
         told += "in a run, not that it helps: --model NAME asks one"
     elif report.trials < TRIALS:
         told += ". One look ranks nobody: --trials 3 or more tells chance from difference"

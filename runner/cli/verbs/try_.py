@@ -118,7 +118,7 @@ def _saved(
 def _preflight(
     whole: run_verb.Verb, checkout: shapes.Checkout, runs: Path, tried: shapes.OnboardedServer
 ) -> list[str] | None:
-    """One question to both arms, by the navigator that costs nothing.
+    """One question to both arms, by the model that costs nothing.
 
     What the server's tools lack, where it could call none of them: the try ends there.
     """
@@ -126,7 +126,7 @@ def _preflight(
     from runner.records.run_store import RunStore
     from runner.runs import prepare
 
-    output.tell("4/6 one question to the shell and to the server, by the offline navigator")
+    output.tell("4/6 one question to the shell and to the server, by the offline model")
     shutil.rmtree(runs / "preflight", ignore_errors=True)
     store = RunStore(runs / "preflight")
     arms = prepare.prepare(checkout, whole.scenarios[:1], ("shell", *whole.servers))
