@@ -319,7 +319,9 @@ def test_a_file_that_is_no_statement_is_refused_with_what_is_wrong(
     path = with_shop.root / "published.json"
     path.write_text(text)
     assert fairtrial(with_shop, "verify-report", str(path)) == 1
-    assert says in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert says in told
+    assert "fairtrial check" not in told
 
 
 def test_a_run_s_name_in_a_statement_leads_to_no_other_folder(

@@ -340,6 +340,13 @@ def test_a_misspelt_name_gets_the_closest_ones(root: Path) -> None:
     assert unknown.value.hint == hint
 
 
+def test_of_hundreds_of_names_a_few_are_told() -> None:
+    names = {f"flask.callers-of-number-{number}": number for number in range(300)}
+    with pytest.raises(FairtrialError, match="and 294 more") as caught:
+        pick(names, "nosuch")
+    assert len(str(caught.value)) < 300
+
+
 def test_a_folder_that_is_no_checkout_says_so(tmp_path: Path) -> None:
     with pytest.raises(FairtrialError, match="--root"):
         load_catalog(tmp_path)

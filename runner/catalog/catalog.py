@@ -53,6 +53,7 @@ from runner.servers.definition_rules import definition_problems as launch_proble
 from runner.servers.environment import FOLDER as LOCKS_FOLDER
 from runner.servers.environment import KNOWN_FILES, LOCKS, TestPackages, packages_of
 from runner.support.errors import CatalogError, FairtrialError, Problem
+from runner.support.text import some_of
 
 SHELL = "shell"
 """The baseline arm: built in, no folder, no command."""
@@ -60,6 +61,7 @@ HELD_OUT = "held-out"
 IMPORTED_SCENARIOS = "imported"
 EXACT = "exact"
 """scenarios/exact/<repository>/questions.yaml: each question is a scenario of one step."""
+MENDED = "run `fairtrial check` after mending them"
 APART = frozenset({HELD_OUT, IMPORTED_SCENARIOS, EXACT})
 """Suites that no run takes unasked."""
 TESTBED = "testbed"
@@ -328,7 +330,7 @@ def pick(known: Mapping[str, T], name: str, kind: str = "scenario") -> T:
     """
     if name in known:
         return known[name]
-    hint = f"there are: {', '.join(known) or 'none'}"
+    hint = f"there are: {some_of(list(known)) or 'none'}"
     if closest := difflib.get_close_matches(name, known, n=3, cutoff=0.5):
         hint = f"did you mean {' or '.join(closest)}?"
     if kind == "server":
@@ -351,7 +353,7 @@ def _where(path: Path) -> str:
 
 def _raise(problems: list[Problem]) -> None:
     if problems:
-        raise CatalogError(problems)
+        raise CatalogError(problems, hint=MENDED)
 
 
 @contextlib.contextmanager
@@ -428,7 +430,7 @@ def _read_questions(folder: Path) -> dict[str, LoadedScenario]:
         for message in problems_of_names(texts[_where(path)], asked):
             problems.append(Problem(where=_where(path), message=message))
     if problems or not asked:
-        raise CatalogError(problems)
+        raise CatalogError(problems, hint=MENDED)
     loaded = {}
     for question in asked.questions:
         one = loaded_question(folder.name, asked, question)
@@ -465,7 +467,7 @@ def _read_scenario(folder: Path) -> LoadedScenario:
     if scenario and rubric:
         problems += _rubric_problems(folder, scenario, rubric)
     if problems or not scenario or not rubric:
-        raise CatalogError(problems)
+        raise CatalogError(problems, hint=MENDED)
     return LoadedScenario(
         scenario=scenario,
         rubric=rubric,
@@ -582,7 +584,7 @@ def _read_server(_: str, folder: Path) -> LoadedServer:
     if spec:
         problems += _server_problems(folder, spec, locks)
     if problems or not spec:
-        raise CatalogError(problems)
+        raise CatalogError(problems, hint=MENDED)
     unseen = {*_ONLY_SHOWN, *(() if spec.image else ("image", "http"))}
     definition = spec.model_dump(mode="json", exclude=unseen)
     digest = digest_of({"spec": definition, "locks": locks})

@@ -130,9 +130,7 @@ def _listed(heading: str, items: Sequence[object]) -> str:
 class CatalogError(FairtrialError):
     """All problems of a catalog at once."""
 
-    def __init__(
-        self, problems: list[Problem], *, hint: str = "run `fairtrial check` after mending them"
-    ) -> None:
+    def __init__(self, problems: list[Problem], *, hint: str = "") -> None:
         super().__init__(_listed(_count(problems, "problem", "problems"), problems), hint=hint)
         self.problems = tuple(problems)
 

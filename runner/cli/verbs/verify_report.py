@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runner.cli import opening, options, output, shapes
 from runner.support.errors import GateError
+from runner.support.text import counted
 
 
 class Verb(options.Request):
@@ -51,5 +52,5 @@ def _show(found: Sequence[object], versions: Sequence[object], *, figures: int) 
         output.show(f"the report stands: {figures} figures come out of the transcripts as attested")
         return
     output.show("\n".join(map(str, found)))
-    output.tell(f"error: {len(found)} things are not as attested")
+    output.tell(f"error: not as attested: {counted(len(found), 'thing')}")
     output.tell("hint: verify in a checkout of the commit that holds the attested locks")

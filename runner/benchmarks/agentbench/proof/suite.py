@@ -10,6 +10,7 @@ from runner.benchmarks.agentbench.proof.yaml_records import read_yaml
 from runner.benchmarks.agentbench.queries import CATEGORIES, Queries, Query
 from runner.catalog.checkout import Checkout
 from runner.support.errors import CatalogError, FairtrialError, Problem
+from runner.support.text import some_of
 
 FOLDER = "scenarios/agentbench"
 """Of the shipped suite, from the checkout's top."""
@@ -100,7 +101,7 @@ def chosen(
 def _require_known(asked: Collection[str], known: Collection[str], what: str) -> None:
     unknown = sorted(set(asked) - set(known))
     if unknown:
-        hint = f"there are: {', '.join(sorted(known)) or 'none'}"
+        hint = f"there are: {some_of(sorted(known)) or 'none'}"
         raise FairtrialError(f"no {what} {', '.join(map(repr, unknown))}", hint=hint)
 
 
@@ -134,10 +135,9 @@ def where_of(path: Path) -> str:
     return str(path)
 
 
-def read_queries(file: Path, *, verb: str = "record") -> Queries:
-    """Raises CatalogError with every problem of the file's form; `verb` is the one to run then."""
-    where = where_of(file)
-    return read_yaml(file, Queries, where=where, limit_bytes=LIMIT_BYTES, verb=verb)
+def read_queries(file: Path) -> Queries:
+    """Raises CatalogError with every problem of the file's form."""
+    return read_yaml(file, Queries, where=where_of(file), limit_bytes=LIMIT_BYTES)
 
 
 def _read(file: Path, problems: list[Problem]) -> list[LoadedQuery]:

@@ -39,14 +39,14 @@ def as_yaml(record: Record) -> str:
     return yaml.dump(data, Dumper=_RecordDumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-def read_yaml(file: Path, record: type[R], *, where: str, limit_bytes: int, verb: str) -> R:
-    """Raises CatalogError with every problem; `verb` is the one to run once they are mended."""
+def read_yaml(file: Path, record: type[R], *, where: str, limit_bytes: int) -> R:
+    """Raises CatalogError with every problem."""
     try:
         return parse_yaml(
             read_text(file, where=where, limit_bytes=limit_bytes), record, where=where
         )
     except CatalogError as error:
-        hint = f"run `fairtrial agentbench {verb} {file}` after mending them"
+        hint = "run the same command again after mending them"
         raise CatalogError(list(error.problems), hint=hint) from error
 
 

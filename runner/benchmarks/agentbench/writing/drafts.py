@@ -134,7 +134,7 @@ class Drafts(Record):
 
 def read_drafts(file: Path) -> Drafts:
     """Raises CatalogError with every problem of the file."""
-    return read_yaml(file, Drafts, where=str(file), limit_bytes=LIMIT_BYTES, verb="review")
+    return read_yaml(file, Drafts, where=str(file), limit_bytes=LIMIT_BYTES)
 
 
 def write_drafts(file: Path, drafts: Drafts) -> None:

@@ -111,7 +111,7 @@ def _vouched(query: Query, draft: QueryDraft, said: Review) -> Query:
 
 def edited_query(file: Path, name: str) -> Query:
     """The query of that id in a file that a person has edited. Raises FairtrialError."""
-    for query in read_queries(file, verb="review").queries:
+    for query in read_queries(file).queries:
         if query.id == name:
             return query
     raise FairtrialError(f"it holds no query called {name!r}", where=str(file))
