@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 from typing import Any, NamedTuple
 
 from runner.benchmarks.toolbench.calls import ExtractedCall
@@ -46,6 +47,8 @@ class TaskScore:
     """parameter_accuracy, with numbers as numbers and texts trimmed."""
     calls: int = 0
     expected: int = 0
+    most_calls: int | None = None
+    """How many calls may be made; None under the rules of another tool, which does not say."""
     similar: tuple[tuple[str, str], ...] = ()
     """(expected, used) where a similar tool stands for the expected one."""
     wrong: tuple[tuple[str, str], ...] = ()
@@ -56,7 +59,10 @@ class TaskScore:
 
     @property
     def details(self) -> str:
-        """The sentence of seed 001, Example Output; empty where there is an error."""
+        """The sentence of seed 001, Example Output; empty where there is an error.
+
+        Behind it stands how many calls were too many: nothing else in it tells why that failed.
+        """
         if self.error:
             return ""
         if not self.calls:
@@ -64,8 +70,14 @@ class TaskScore:
         return (
             f"Tool selection: {self.tool_selection_accuracy:.1%}, "
             f"Parameter accuracy: {self.parameter_accuracy:.1%}, "
-            f"Sequence match: {self.sequence_match}"
+            f"Sequence match: {self.sequence_match}{self._too_many}"
         )
+
+    @property
+    def _too_many(self) -> str:
+        if self.most_calls is None or self.calls <= self.most_calls:
+            return ""
+        return f", {self.calls} calls, {self.most_calls} allowed"
 
 
 class _CallMatch(NamedTuple):
@@ -102,7 +114,8 @@ def _score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
     selection = len(matches) / len(expected)
     parameters = _share(sum([match.exact for match in matches]), total)
     normalised = _share(sum([match.normalised for match in matches]), total)
-    few_enough = len(calls) <= len(expected) * MOST_CALLS_RATIO
+    most_calls = floor(len(expected) * MOST_CALLS_RATIO)
+    few_enough = len(calls) <= most_calls
     return TaskScore(
         resolved=selection >= MIN_SELECTION and parameters >= MIN_PARAMETERS and few_enough,
         tool_selection_accuracy=selection,
@@ -111,6 +124,7 @@ def _score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
         normalised_accuracy=normalised,
         calls=len(calls),
         expected=len(expected),
+        most_calls=most_calls,
         similar=tuple(_similar(matches)),
         wrong=tuple(_wrong(expected, plain, pairs)),
         unasked=sum([match.unasked for match in matches]),

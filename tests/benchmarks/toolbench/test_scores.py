@@ -150,7 +150,15 @@ def test_tasks_of_several_calls_score_what_the_seed_s_words_give_by_hand(what: s
     ) == figures
     assert (found.calls, found.expected) == (len(asked) if asked else 0, 5)
     shown = f"{figures[1]:.1%}, Parameter accuracy: {figures[2]:.1%}, Sequence match: {figures[3]}"
+    shown += ", 8 calls, 7 allowed" if len(asked) == 8 else ""
     assert found.details == (f"Tool selection: {shown}" if asked else "Agent made no tool calls")
+
+
+def test_a_task_that_fails_by_its_calls_alone_says_how_many_were_allowed() -> None:
+    assert scored([PRICE], [PRICE]).details.endswith("Sequence match: True")
+    assert scored([PRICE], [PRICE, PRICE]).details.endswith(
+        "Sequence match: False, 2 calls, 1 allowed"
+    )
 
 
 @pytest.mark.parametrize("expected", range(1, 8))
