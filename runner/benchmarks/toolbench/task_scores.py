@@ -7,7 +7,8 @@ Where the seed leaves room, what a user would call right was chosen:
   they are written: the order of calls and repeated tools cost nothing here, `sequence_match` is for
   that.
 - A tool that the label lists as similar counts as the expected one, and is reported. Where its own
-  schema has other names for the arguments, their values are compared in the order of both schemas.
+  schema has other names for the arguments, their values are compared in the order of both schemas,
+  a start before an end; names that its schema has not count for nothing.
 - Names are compared with a server's prefix taken off (`mcp__s__t`, `s__t`, `s.t`), unless that is
   another server of the task.
 - A label that expects no argument has all of them right: 1.0.
@@ -196,7 +197,7 @@ def _match(want: Expected, call: ExtractedCall, name: str, task: Task) -> _CallM
     exact = normalised = asked = 0
     arguments = call.arguments
     if name != want.name:
-        arguments = {**arguments, **_in_other_words(want, call, name, task)}
+        arguments = _in_other_words(want, call, name, task)
     for key, value in want.arguments.items():
         if key not in arguments:
             continue
@@ -212,21 +213,48 @@ def _match(want: Expected, call: ExtractedCall, name: str, task: Task) -> _CallM
 
 
 def _in_other_words(want: Expected, call: ExtractedCall, name: str, task: Task) -> dict[str, Any]:
-    """What a similar tool was given under its own names, by the expected tool's.
+    """What a similar tool was given under names that it has, and by the expected tool's.
 
     Paired by values, in the order of both schemas: two values that are exchanged stay wrong. A tool
     without a schema has no names of its own.
     """
     own = task.argument_names(name)
     if not own:
-        return {}
+        return dict(call.arguments)
     order = {key: place for place, key in enumerate(task.argument_names(want.name))}
     sought = [key for key in want.arguments if key not in own]
     sought.sort(key=lambda key: order.get(key, len(order)))
     given = [key for key in own if key in call.arguments and key not in want.arguments]
-    return {
-        key: call.arguments[other] for key, other in _pairs(want, sought, call.arguments, given)
-    }
+    if _ends_of(sought) == _ends_of(given) == {"from", "to"}:
+        # `route(to, from_)` for `route(origin, destination)`: a right call would be half wrong.
+        sought, given = _start_first(sought), _start_first(given)
+    # The expected tool's names count for nothing where the tool that is called has others.
+    kept = {key: value for key, value in call.arguments.items() if key in own}
+    pairs = _pairs(want, sought, call.arguments, given)
+    return kept | {key: call.arguments[other] for key, other in pairs}
+
+
+_NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_ENDS = {
+    **dict.fromkeys(("from", "origin", "source", "src", "start", "departure"), "from"),
+    **dict.fromkeys(("to", "destination", "target", "dest", "dst", "end", "arrival"), "to"),
+}
+
+
+def _end_of(name: str) -> str:
+    """`fromCity` is where something starts ("from"), `dest_id` where it ends ("to"); else ""."""
+    ends = {_ENDS.get(part.lower(), "") for part in _NAME_PART.findall(name)} - {""}
+    return ends.pop() if len(ends) == 1 else ""
+
+
+def _ends_of(names: Iterable[str]) -> set[str]:
+    return set(map(_end_of, names)) - {""}
+
+
+def _start_first(names: Sequence[str]) -> list[str]:
+    """Names of ends change places among themselves until each start stands before each end."""
+    ends = iter(sorted(filter(_end_of, names), key=_end_of))
+    return [next(ends) if _end_of(name) else name for name in names]
 
 
 def _pairs(

@@ -455,3 +455,33 @@ def test_the_expected_tool_itself_is_still_held_to_its_names() -> None:
     found = score(asked, [ExtractedCall("get_exchange_rate", {"source": "USD", "target": "EUR"})])
 
     assert (found.tool_selection_accuracy, found.parameter_accuracy) == (1.0, 0.0)
+
+
+ROUTE = {
+    "name": "route",
+    "input_schema": {
+        "type": "object",
+        "properties": {"to": {"type": "string"}, "by": {"type": "string"}, "from_": {}},
+    },
+}
+"""Where the way ends comes first, unlike in the label below."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters"),
+    [
+        ({"to": "Graz", "from_": "Linz"}, 1.0),
+        ({"to": "Linz", "from_": "Graz"}, 0.5),
+        ({"origin": "Linz", "destination": "Graz"}, 0.0),
+    ],
+)
+def test_a_similar_tool_is_right_whichever_end_its_schema_has_first(
+    arguments: dict[str, Any], parameters: float
+) -> None:
+    want = {"origin": "Linz", "destination": "Graz"}
+    label = call("plan_route", want, similar_tools=[ROUTE])
+    plan = {"name": "plan_route", "input_schema": {"properties": dict.fromkeys(want, {})}}
+
+    found = score(task(label, tools=[plan, ROUTE]), [ExtractedCall("route", arguments)])
+
+    assert found.parameter_accuracy == parameters
