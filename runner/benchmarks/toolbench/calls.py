@@ -75,7 +75,9 @@ _BESIDE = frozenset({*_NAME_KEYS, "id", "call_id", "type", "index"})
 """Of a call, and none of its arguments."""
 _COMMANDS = ("command", "tool")
 """AutoGPT's; other objects have such keys too, and no arguments in them."""
-_LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
+_RECIPIENT = "recipient_name"
+"""OpenAI's, of calls that are made at once; alone, it is an argument of many tools."""
+_LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions", "tool_uses")
 _REPLY_KEYS = ("choices", "candidates", "message", "output", "content", "parts")
 """Of a whole reply of an API, outermost first."""
 _OUTER_KEYS = (*_LIST_KEYS, *_REPLY_KEYS)
@@ -471,7 +473,7 @@ def _has_arguments(value: Mapping[str, Any]) -> bool:
 
 
 def _name_of(value: Mapping[str, Any]) -> str | None:
-    for key in _NAME_KEYS:
+    for key in (*_NAME_KEYS, _RECIPIENT) if _has_arguments(value) else _NAME_KEYS:
         name = value.get(key)
         if isinstance(name, str) and name.strip():
             return name.strip()
