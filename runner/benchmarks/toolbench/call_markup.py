@@ -164,7 +164,7 @@ def is_offered(name: str, tools: Collection[str]) -> bool:
     """By its whole name, or by what stands behind a server's."""
     if name in tools:
         return True
-    return name.rpartition("__")[2] in tools or name.rpartition(".")[2] in tools
+    return any(name.rpartition(mark)[2] in tools for mark in ("__", ".", "/", ":"))
 
 
 def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:

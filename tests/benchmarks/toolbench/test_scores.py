@@ -480,7 +480,7 @@ def test_a_similar_tool_is_right_whichever_end_its_schema_has_first(
 ) -> None:
     want = {"origin": "Linz", "destination": "Graz"}
     label = call("plan_route", want, similar_tools=[ROUTE])
-    plan = {"name": "plan_route", "input_schema": {"properties": dict.fromkeys(want, {})}}
+    plan = {"name": "plan_route", "input_schema": {"properties": {key: {} for key in want}}}
 
     found = score(task(label, tools=[plan, ROUTE]), [ExtractedCall("route", arguments)])
 
