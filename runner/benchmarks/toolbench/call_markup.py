@@ -48,8 +48,14 @@ _FLOWERS = {"FUNCTION": "\nAction: ", "ARGS": "\nAction Input: "}
 """Qwen's, as others write them."""
 _QUOTED = re.compile(r"(<[|｜]\"[|｜]>|<escape>)(.*?)\1", re.S)
 _ARGS = re.compile(r"\[ARGS\](?=\s{0,8}\{)")
+_BOT_CALL = re.compile(r"^Call:(?=[^\n]*?<bot_end>)", re.M)
+"""NexusRaven's, behind whose end it says why."""
+_NAMED_FENCE = re.compile(
+    r"^(?P<name>[A-Za-z_][\w.-]{0,127}+)[^\S\n]{0,8}\n(?P<opens>```python\s{1,8})tool_call\(", re.M
+)
+"""ChatGLM3's: a tool's name, and a function of one name for all in a fence."""
 _HEAD = re.compile(
-    r"<(?:invoke|function|tool|tool_call)\s*name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"'][^<>]{0,80}>"
+    r"<(?:invoke|function|tool|tool_call|function_call)\s*name=[\"'](?P<invoked>[^\"'<>]{1,256})[\"'][^<>]{0,80}>"
     r"|<?\bfunction=[\"']?(?P<function>[^\"'<>]{1,256})[\"']?>"
     r"|(?<![\w.-])(?P<keyed>[^\W\d][\w.-]{0,127}+)\s{0,8}(?:<tool_sep>\s{0,8})?(?=<arg_key>|</tool_call>)"
     r"|<(?P<of>tool|function|(?:tool_)?name)>\s{0,8}(?P<named>[^\W\d][\w.-]{0,127})\s{0,8}</(?P=of)>"
@@ -84,7 +90,8 @@ def without_asides(text: str) -> str:
     text = _QUOTED.sub(lambda quote: json.dumps(quote[2], ensure_ascii=False), text)
     text = _FLOWER.sub(lambda sign: _FLOWERS.get(sign[1], "\n"), _ANALYSIS.sub("", text))
     text = _ARGS.sub(" ", "".join(_outside(_DIALECT.sub(r"<\1", text))))
-    return _TOKEN.sub(_line, _OBSERVED.sub("", text))
+    text = _BOT_CALL.sub(CALL_MARK, _TOKEN.sub(_line, _OBSERVED.sub("", text)))
+    return _NAMED_FENCE.sub(r"\g<opens>\g<name>(", text)
 
 
 def _line(token: re.Match[str]) -> str:
@@ -157,7 +164,7 @@ def is_offered(name: str, tools: Collection[str]) -> bool:
     """By its whole name, or by what stands behind a server's."""
     if name in tools:
         return True
-    return name.rpartition("__")[2] in tools or name.rpartition(".")[2] in tools
+    return any(name.rpartition(mark)[2] in tools for mark in ("__", ".", "/", ":"))
 
 
 def _arguments(body: str, schemas: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from runner.benchmarks.toolbench.call_markup import (
     without_asides,
 )
 from runner.benchmarks.toolbench.calls_in_prose import written_calls
+from runner.benchmarks.toolbench.explained_calls import is_explained, is_taken_back
 from runner.benchmarks.toolbench.lenient_json import (
     Remark,
     UnreadableError,
@@ -42,7 +43,13 @@ from runner.benchmarks.toolbench.lenient_json import (
     read_part,
     without_lone_halves,
 )
-from runner.benchmarks.toolbench.made_calls import calls_made, is_mentioned, own_text
+from runner.benchmarks.toolbench.made_calls import (
+    calls_made,
+    is_alone,
+    is_mentioned,
+    is_told_of,
+    own_text,
+)
 
 CallFormat = Literal["native", "json", "json in text", "text", "none"]
 
@@ -75,7 +82,9 @@ _BESIDE = frozenset({*_NAME_KEYS, "id", "call_id", "type", "index"})
 """Of a call, and none of its arguments."""
 _COMMANDS = ("command", "tool")
 """AutoGPT's; other objects have such keys too, and no arguments in them."""
-_LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions")
+_RECIPIENT = "recipient_name"
+"""OpenAI's, of calls that are made at once; alone, it is an argument of many tools."""
+_LIST_KEYS = ("tool_calls", "toolCalls", "calls", "function_calls", "actions", "tool_uses")
 _REPLY_KEYS = ("choices", "candidates", "message", "output", "content", "parts")
 """Of a whole reply of an API, outermost first."""
 _OUTER_KEYS = (*_LIST_KEYS, *_REPLY_KEYS)
@@ -200,8 +209,10 @@ def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
     list_end = 0
     for begin, end, value in [*_json_values(text, reader.remark), *_yaml_values(text)]:
         calls = reader.calls(value, quiet=True)
-        if calls and _is_list_of_calls(value):
-            if is_mentioned(text, begin):
+        if not calls or not (reader.offers_any(calls) or is_alone(text, begin, end)):
+            continue  # `The customers are [{"name": "Mia", "input": …}]`
+        if _is_list_of_calls(value):
+            if is_mentioned(text, begin) or is_told_of(text, begin, end):
                 continue
             is_further = _is_further(text[list_end:begin], listed, calls)
             listed = [*listed, *calls] if is_further else calls
@@ -209,9 +220,10 @@ def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
         elif len(single) < MOST_CALLS:
             single = _kept(single, calls, text, begin)
             single += [TextCall(call.name, call.arguments, begin, end) for call in calls]
-    if listed:
+    if listed and not is_taken_back(text, list_end):
         return listed[: MOST_CALLS + 1]
-    return [ExtractedCall(call.name, call.arguments) for call in calls_made(text, single)]
+    made = calls_made(text, single) or (single if is_explained(text, single) else [])
+    return [ExtractedCall(call.name, call.arguments) for call in made]
 
 
 def _kept(
@@ -423,6 +435,10 @@ class _CallFinder:
     def of_written(self, written: TextCall) -> ExtractedCall:
         return ExtractedCall(written.name, self.arguments(written.arguments))
 
+    def offers_any(self, calls: Iterable[ExtractedCall]) -> bool:
+        """True as well where nobody said what is offered."""
+        return not self.tools or any(is_offered(call.name, self.tools) for call in calls)
+
     def arguments(self, given: Any) -> Mapping[str, Any]:
         """What another reader made of a call's arguments, as this one would have."""
         try:
@@ -471,7 +487,7 @@ def _has_arguments(value: Mapping[str, Any]) -> bool:
 
 
 def _name_of(value: Mapping[str, Any]) -> str | None:
-    for key in _NAME_KEYS:
+    for key in (*_NAME_KEYS, _RECIPIENT) if _has_arguments(value) else _NAME_KEYS:
         name = value.get(key)
         if isinstance(name, str) and name.strip():
             return name.strip()

@@ -7,7 +7,8 @@ Where the seed leaves room, what a user would call right was chosen:
   they are written: the order of calls and repeated tools cost nothing here, `sequence_match` is for
   that.
 - A tool that the label lists as similar counts as the expected one, and is reported. Where its own
-  schema has other names for the arguments, their values are compared in the order of both schemas.
+  schema has other names for the arguments, their values are compared in the order of both schemas,
+  a start before an end; names that its schema has not count for nothing.
 - Names are compared with a server's prefix taken off (`mcp__s__t`, `s__t`, `s.t`), unless that is
   another server of the task.
 - A label that expects no argument has all of them right: 1.0.
@@ -20,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 from typing import Any, NamedTuple
 
 from runner.benchmarks.toolbench.calls import ExtractedCall
@@ -46,6 +48,8 @@ class TaskScore:
     """parameter_accuracy, with numbers as numbers and texts trimmed."""
     calls: int = 0
     expected: int = 0
+    most_calls: int | None = None
+    """How many calls may be made; None under the rules of another tool, which does not say."""
     similar: tuple[tuple[str, str], ...] = ()
     """(expected, used) where a similar tool stands for the expected one."""
     wrong: tuple[tuple[str, str], ...] = ()
@@ -56,7 +60,10 @@ class TaskScore:
 
     @property
     def details(self) -> str:
-        """The sentence of seed 001, Example Output; empty where there is an error."""
+        """The sentence of seed 001, Example Output; empty where there is an error.
+
+        Behind it stands how many calls were too many: nothing else in it tells why that failed.
+        """
         if self.error:
             return ""
         if not self.calls:
@@ -64,8 +71,14 @@ class TaskScore:
         return (
             f"Tool selection: {self.tool_selection_accuracy:.1%}, "
             f"Parameter accuracy: {self.parameter_accuracy:.1%}, "
-            f"Sequence match: {self.sequence_match}"
+            f"Sequence match: {self.sequence_match}{self._too_many}"
         )
+
+    @property
+    def _too_many(self) -> str:
+        if self.most_calls is None or self.calls <= self.most_calls:
+            return ""
+        return f", {self.calls} calls, {self.most_calls} allowed"
 
 
 class _CallMatch(NamedTuple):
@@ -102,7 +115,8 @@ def _score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
     selection = len(matches) / len(expected)
     parameters = _share(sum([match.exact for match in matches]), total)
     normalised = _share(sum([match.normalised for match in matches]), total)
-    few_enough = len(calls) <= len(expected) * MOST_CALLS_RATIO
+    most_calls = floor(len(expected) * MOST_CALLS_RATIO)
+    few_enough = len(calls) <= most_calls
     return TaskScore(
         resolved=selection >= MIN_SELECTION and parameters >= MIN_PARAMETERS and few_enough,
         tool_selection_accuracy=selection,
@@ -111,6 +125,7 @@ def _score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
         normalised_accuracy=normalised,
         calls=len(calls),
         expected=len(expected),
+        most_calls=most_calls,
         similar=tuple(_similar(matches)),
         wrong=tuple(_wrong(expected, plain, pairs)),
         unasked=sum([match.unasked for match in matches]),
@@ -182,7 +197,7 @@ def _match(want: Expected, call: ExtractedCall, name: str, task: Task) -> _CallM
     exact = normalised = asked = 0
     arguments = call.arguments
     if name != want.name:
-        arguments = {**arguments, **_in_other_words(want, call, name, task)}
+        arguments = _in_other_words(want, call, name, task)
     for key, value in want.arguments.items():
         if key not in arguments:
             continue
@@ -198,21 +213,48 @@ def _match(want: Expected, call: ExtractedCall, name: str, task: Task) -> _CallM
 
 
 def _in_other_words(want: Expected, call: ExtractedCall, name: str, task: Task) -> dict[str, Any]:
-    """What a similar tool was given under its own names, by the expected tool's.
+    """What a similar tool was given under names that it has, and by the expected tool's.
 
     Paired by values, in the order of both schemas: two values that are exchanged stay wrong. A tool
     without a schema has no names of its own.
     """
     own = task.argument_names(name)
     if not own:
-        return {}
+        return dict(call.arguments)
     order = {key: place for place, key in enumerate(task.argument_names(want.name))}
     sought = [key for key in want.arguments if key not in own]
     sought.sort(key=lambda key: order.get(key, len(order)))
     given = [key for key in own if key in call.arguments and key not in want.arguments]
-    return {
-        key: call.arguments[other] for key, other in _pairs(want, sought, call.arguments, given)
-    }
+    if _ends_of(sought) == _ends_of(given) == {"from", "to"}:
+        # `route(to, from_)` for `route(origin, destination)`: a right call would be half wrong.
+        sought, given = _start_first(sought), _start_first(given)
+    # The expected tool's names count for nothing where the tool that is called has others.
+    kept = {key: value for key, value in call.arguments.items() if key in own}
+    pairs = _pairs(want, sought, call.arguments, given)
+    return kept | {key: call.arguments[other] for key, other in pairs}
+
+
+_NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_ENDS = {
+    **dict.fromkeys(("from", "origin", "source", "src", "start", "departure"), "from"),
+    **dict.fromkeys(("to", "destination", "target", "dest", "dst", "end", "arrival"), "to"),
+}
+
+
+def _end_of(name: str) -> str:
+    """`fromCity` is where something starts ("from"), `dest_id` where it ends ("to"); else ""."""
+    ends = {_ENDS.get(part.lower(), "") for part in _NAME_PART.findall(name)} - {""}
+    return ends.pop() if len(ends) == 1 else ""
+
+
+def _ends_of(names: Iterable[str]) -> set[str]:
+    return set(map(_end_of, names)) - {""}
+
+
+def _start_first(names: Sequence[str]) -> list[str]:
+    """Names of ends change places among themselves until each start stands before each end."""
+    ends = iter(sorted(filter(_end_of, names), key=_end_of))
+    return [next(ends) if _end_of(name) else name for name in names]
 
 
 def _pairs(

@@ -465,3 +465,117 @@ def test_a_call_that_breaks_off_is_none() -> None:
 )
 def test_data_with_a_name_and_code_with_a_variable_are_no_calls(text: str) -> None:
     assert plain(text) == []
+
+
+BEHIND = [
+    "This call retrieves the price of Apple.",
+    "Dieser Aufruf liefert den Kurs von Apple.",
+    "该调用会返回股票的当前价格。",
+    "Let me know if you need anything else.",
+    "- `symbol` is the ticker of the share.",
+]
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("lead", ["", "To answer this I need the price:\n\n"])
+def test_a_single_call_as_json_may_be_explained_behind_as_a_list_may(
+    lead: str, behind: str
+) -> None:
+    news = '{"name": "get_news", "arguments": {"company": "Apple"}}'
+    both = [("get_stock_price", ARGUMENTS), ("get_news", {"company": "Apple"})]
+
+    assert plain(f"{lead}```json\n{TEXT}\n```\n\n{behind}") == both[:1]
+    assert plain(f"{lead}{TEXT}\n\n{behind}") == both[:1]
+    assert plain(f"{lead}{TEXT}\n{news}\n\n{behind}") == both
+    assert (
+        plain(f"1. Price:\n```json\n{TEXT}\n```\n2. News:\n```json\n{news}\n```\n{behind}") == both
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{TEXT}\n\nShall I go ahead, or do you mean another share?",
+        f"{TEXT}\n\nNothing has been asked yet. Please confirm it.",
+        f"The request\n\n{TEXT}\n\nwas refused by the exchange this morning.",
+        f"{TEXT}\n\nThat is how you would ask for a price.",
+        f"It refuses:\n\n{TEXT}\n\nand it takes this one:\n\n{TEXT}\n\nConvert it in your code.",
+        f'```json\n{TEXT}\n```\nThe result:\n```json\n{{"price": 5}}\n```\nIt was rather low.',
+    ],
+)
+def test_a_single_call_as_json_that_is_asked_about_reported_or_shown_is_none(text: str) -> None:
+    assert plain(text) == []
+
+
+PYTHON = 'get_stock_price(symbol="AAPL")'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I can't look that up: {PYTHON} would need a network that I don't have.",
+        f"Ich rufe {PYTHON} nicht auf, weil es ohne geht.",
+        f"Ik roep {PYTHON} niet aan.",
+        f"Je n'appelle pas {PYTHON}.",
+        f"No voy a llamar a {PYTHON}.",
+        f"我不会调用 {PYTHON}，因为不需要工具。",
+        f"{PYTHON} は呼び出しません。",
+        f"J'ai déjà appelé {PYTHON} : il vaut 5.",
+        f"~~{PYTHON}~~ Not needed any more.",
+        f"{PYTHON} failed.",
+        f"The call {PYTHON} timed out twice.",
+        f"I run {PYTHON} if you agree.",
+        f"No tool is needed. A call such as {TEXT} would tell the price of today.",
+    ],
+)
+def test_what_a_sentence_says_of_a_call_behind_it_makes_it_none(text: str) -> None:
+    assert plain(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Ich rufe jetzt {PYTHON} auf.",
+        f"Ich führe {PYTHON} aus, um den Kurs von Apple zu erfahren.",
+        f"J'appelle {PYTHON} pour connaître le cours.",
+        f"I run {PYTHON} in order to learn what it is worth today.",
+        f"では {PYTHON} を実行します。",
+        f"{PYTHON}  # what Apple is worth at the moment",
+    ],
+)
+def test_a_sentence_may_end_behind_a_call_with_its_verb_and_what_it_is_for(text: str) -> None:
+    assert plain(text) == [("get_stock_price", ARGUMENTS)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I will not call any tool; otherwise it would be:\n[{TEXT}]",
+        f"[{TEXT}]\n\nActually, no tool call is needed here, so ignore the above.",
+        f"[{TEXT}]\n\nDas ist aber nicht nötig.",
+        f"I already made this call: [{TEXT}] and it returned 20 euros.",
+        f"Das habe ich bereits gemacht: [{TEXT}] und sie schlugen alle fehl.",
+        f"I cannot do this: [{TEXT}] needs a key that I do not have.",
+    ],
+)
+def test_a_list_that_is_denied_taken_back_or_told_of_is_none(text: str) -> None:
+    assert plain(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"name": "Ada", "parameters": {"age": 36}}] is the record.',
+        'The records are:\n\n[{"name": "Ada", "parameters": {"age": 36}}]',
+        '```json\n{"name": "Ada", "arguments": {"age": 36}}\n```\nThis is the record.',
+    ],
+)
+def test_records_in_a_text_that_name_no_offered_tool_are_no_calls(text: str) -> None:
+    assert plain(text) == []
+
+
+def test_a_tool_that_nobody_offers_is_still_a_call_where_nothing_else_is_written() -> None:
+    invented = '[{"name": "get_price_of", "parameters": {"symbol": "AAPL"}}]'
+
+    for text in (f"```json\n{invented}\n```", f"I look.\n<tool_call>{invented}</tool_call>"):
+        assert plain(text) == [("get_price_of", ARGUMENTS)]

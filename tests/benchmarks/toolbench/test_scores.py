@@ -150,7 +150,15 @@ def test_tasks_of_several_calls_score_what_the_seed_s_words_give_by_hand(what: s
     ) == figures
     assert (found.calls, found.expected) == (len(asked) if asked else 0, 5)
     shown = f"{figures[1]:.1%}, Parameter accuracy: {figures[2]:.1%}, Sequence match: {figures[3]}"
+    shown += ", 8 calls, 7 allowed" if len(asked) == 8 else ""
     assert found.details == (f"Tool selection: {shown}" if asked else "Agent made no tool calls")
+
+
+def test_a_task_that_fails_by_its_calls_alone_says_how_many_were_allowed() -> None:
+    assert scored([PRICE], [PRICE]).details.endswith("Sequence match: True")
+    assert scored([PRICE], [PRICE, PRICE]).details.endswith(
+        "Sequence match: False, 2 calls, 1 allowed"
+    )
 
 
 @pytest.mark.parametrize("expected", range(1, 8))
@@ -447,3 +455,33 @@ def test_the_expected_tool_itself_is_still_held_to_its_names() -> None:
     found = score(asked, [ExtractedCall("get_exchange_rate", {"source": "USD", "target": "EUR"})])
 
     assert (found.tool_selection_accuracy, found.parameter_accuracy) == (1.0, 0.0)
+
+
+ROUTE = {
+    "name": "route",
+    "input_schema": {
+        "type": "object",
+        "properties": {"to": {"type": "string"}, "by": {"type": "string"}, "from_": {}},
+    },
+}
+"""Where the way ends comes first, unlike in the label below."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameters"),
+    [
+        ({"to": "Graz", "from_": "Linz"}, 1.0),
+        ({"to": "Linz", "from_": "Graz"}, 0.5),
+        ({"origin": "Linz", "destination": "Graz"}, 0.0),
+    ],
+)
+def test_a_similar_tool_is_right_whichever_end_its_schema_has_first(
+    arguments: dict[str, Any], parameters: float
+) -> None:
+    want = {"origin": "Linz", "destination": "Graz"}
+    label = call("plan_route", want, similar_tools=[ROUTE])
+    plan = {"name": "plan_route", "input_schema": {"properties": {key: {} for key in want}}}
+
+    found = score(task(label, tools=[plan, ROUTE]), [ExtractedCall("route", arguments)])
+
+    assert found.parameter_accuracy == parameters
