@@ -23,7 +23,7 @@ from runner.agents.models.offline.tool_use import (
     server_lookup,
     server_read,
 )
-from runner.agents.models.offline.uses import ROLES, uses_of
+from runner.agents.models.offline.uses import ROLES, askable, uses_of
 from runner.agents.tools import SHELL_SPEC
 from runner.authoring.exact.kind import BUILT, TAIL
 from runner.authoring.exact.question_files import FILE, SUITE, read_suite
@@ -193,6 +193,48 @@ def test_a_tool_that_generates_or_says_that_it_destroys_is_never_asked() -> None
     # Said of all of them, it says nothing of one.
     alike = [says_so, replace(finds, destructive=True)]
     assert choose_operations(uses_of(alike), "search") != []
+
+
+WRITERS = [
+    ("store_note", "Stores a note about a symbol.", "symbol"),
+    ("record_decision", "Records an architectural decision in docs/adr.", "text"),
+    ("document_symbol", "Writes a docstring for the symbol into its file.", "symbol"),
+    ("inline_symbol", "Inline the symbol at all its call sites.", "symbol"),
+    ("find_and_fix", "Finds occurrences of a text and fixes them.", "query"),
+    ("codemod", "Applies a codemod to the pattern's matches.", "pattern"),
+    ("truncate_file", "Empties a file.", "path"),
+    ("purge_cache", "Purges the cache of the project.", "project_path"),
+    ("export_graph", "Exports the graph to graph.json.", "project_path"),
+]
+
+
+@pytest.mark.parametrize(("name", "description", "key"), WRITERS)
+@pytest.mark.parametrize("annotated", [True, False])
+def test_a_tool_that_does_not_say_that_it_reads_is_not_called(
+    name: str, description: str, key: str, annotated: bool
+) -> None:
+    reader = replace(tool("list_files", "", ("root",), root=TEXT), read_only=annotated)
+    writer = tool(name, description, (key,), **{key: TEXT})
+    for tools in ((SHELL_SPEC, reader, writer), (SHELL_SPEC, writer)):
+        assert name not in look(WHERE, tools, finds_nothing).on_server
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("git_log", "Shows the commit logs"),
+        ("callers", "Callers of a symbol, with their places."),
+        ("digest", "Briefing for a repository. Returns what changed."),
+        ("treesitter_find_usage", "Find usages of a symbol."),
+        ("search", "Performs semantic search over the code."),
+        ("suggest_queries", "Suggest search queries."),
+        ("convert_to_text", "Convert a resource at a file: URI."),
+        ("ask", "Ask about the code."),
+    ],
+)
+def test_a_tool_whose_words_say_that_it_reads_may_be_called(name: str, description: str) -> None:
+    uses = uses_of([tool(name, description, ("query",), query=TEXT), tool("list_files", "")])
+    assert name in {use.tool for use in askable(uses)}
 
 
 def test_a_line_that_was_cut_ends_before_a_place_and_never_inside_of_one() -> None:

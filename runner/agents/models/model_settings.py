@@ -6,20 +6,14 @@ Plain values in memory. The command line reads the keys; nothing writes them, no
 from __future__ import annotations
 
 import asyncio
-import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
+from runner.agents.models.spelt_keys import HIDDEN, without_key
 from runner.records import digest_of
-
-HIDDEN = "[hidden]"
-SECRET_CHARS = 8
-"""A shorter key, such as `none`, keeps nobody out: it is hidden where it is a whole word."""
-_MASK = r"(?:[*#\u2022\u25cf\u00b7\u2026]+|\.{2,}|x{4,})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,55 +40,23 @@ class Endpoint:
         for secret in (*address, place.hostname):
             if secret:
                 text = text.replace(secret, HIDDEN)
-        text = self.hide_key(text)
         for secret in self._secrets:
-            text = _in_part(secret).sub(HIDDEN, text)
+            text = without_key(text, secret, in_part=True)
         # `Incorrect API key provided: sk-ab*****yz`: a masked key still shows its two ends.
         return re.sub(r"\bsk-[\w*-]{4,}", HIDDEN, text)
 
     def hide_key(self, text: str) -> str:
-        """The text without the whole key, however it is spelt.
+        """The text without the key and without pieces of it, however they are spelt.
 
         For what a model writes: there the name of a host, or how keys begin, may be the answer.
         """
         for secret in self._secrets:
-            if len(secret) >= SECRET_CHARS:
-                text = _in_whole(secret).sub(HIDDEN, text)
+            text = without_key(text, secret)
         return text
 
     @property
     def _secrets(self) -> list[str]:
         return [secret for secret in (self.key, urlsplit(self.url).password) if secret]
-
-
-@lru_cache(maxsize=16)
-def _in_whole(secret: str) -> re.Pattern[str]:
-    """As it is, in another case or encoding, or with its middle masked."""
-    data = secret.encode("utf-8", "replace")
-    spellings = [secret, quote(secret, safe=""), data.hex(), *_in_base64(data)]
-    either = "|".join(re.escape(text) for text in dict.fromkeys(spellings))
-    first, last = re.escape(secret[:3]), re.escape(secret[-2:])
-    return re.compile(rf"{either}|{first}[\w-]*{_MASK}[\w-]*{last}", re.I)
-
-
-@lru_cache(maxsize=16)
-def _in_part(secret: str) -> re.Pattern[str]:
-    """One end of it beside a mask; of a short one, the whole word."""
-    if len(secret) < SECRET_CHARS:
-        return re.compile(rf"(?<!\w){re.escape(secret)}(?!\w)", re.I)
-    first, last = re.escape(secret[:3]), re.escape(secret[-3:])
-    return re.compile(rf"(?<!\w){first}[\w-]*{_MASK}|{_MASK}[\w-]*{last}(?!\w)", re.I)
-
-
-def _in_base64(data: bytes) -> Iterator[str]:
-    """What base64 holds of it wherever it begins: at each of three places in a group of bytes."""
-    for before, shared in ((0, 0), (1, 2), (2, 3)):
-        written = base64.b64encode(b"\0" * before + data)
-        # The last letter before the padding also depends on what follows.
-        end = -written.count(b"=") - 1 if b"=" in written else None
-        text = written[shared:end].decode()
-        yield text
-        yield text.translate(str.maketrans("+/", "-_"))
 
 
 @dataclass(frozen=True)

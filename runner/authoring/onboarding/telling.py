@@ -13,13 +13,10 @@ from typing import Any
 
 import mcp_types
 
-from runner.agents.models.offline.uses import DESCRIPTION_CHARS
+from runner.agents.models.offline.uses import DESCRIPTION_CHARS, READING
 from runner.sandbox.cell_layout import WORKSPACE
 from runner.servers.example_arguments import key_words
 
-READS = frozenset(
-    "get list read search find query show view grep count describe check lint analyze".split()
-)
 _SETS_UP = (
     frozenset("set activate switch change register connect open initialize init use load".split()),
     frozenset("onboard onboarding".split()),
@@ -84,7 +81,7 @@ def _round_by_name(tool: mcp_types.Tool) -> int | None:
     if words & _ANALYZES and _says_it_writes(tool):
         # What writes as it looks writes an index.
         return _INDEXING
-    if words & (_SETS_NOTHING | READS):
+    if words & (_SETS_NOTHING | READING):
         return None
     if _chooses(words) or (words & _BEGINS and "session" in words):
         return 0
@@ -115,7 +112,7 @@ def builds_index(tool: mcp_types.Tool) -> bool:
 def _says_it_indexes(tool: mcp_types.Tool) -> bool:
     """In the first words of its description, and it does not say that it only reads."""
     said = tool.annotations
-    if words_of(tool) & READS or (said is not None and said.read_only_hint):
+    if words_of(tool) & READING or (said is not None and said.read_only_hint):
         return False
     return bool(_INDEXES.search((tool.description or "").lower()[:DESCRIPTION_CHARS]))
 

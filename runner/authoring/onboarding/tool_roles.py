@@ -7,8 +7,13 @@ from collections.abc import Sequence
 
 import mcp_types
 
-from runner.agents.models.offline.uses import DESCRIPTION_CHARS, makes_a_view, says_it_changes
-from runner.authoring.onboarding.telling import READS, for_setup, setup_round, words_of
+from runner.agents.models.offline.uses import (
+    DESCRIPTION_CHARS,
+    READING,
+    makes_a_view,
+    says_it_changes,
+)
+from runner.authoring.onboarding.telling import for_setup, setup_round, words_of
 from runner.servers.example_arguments import said_of_itself, takes_command
 
 _WRITES = frozenset(
@@ -19,7 +24,7 @@ _WRITES = frozenset(
         "restart shutdown drop record store generate modify rewrite overwrite cancel abort"
     ).split()
 )
-_READS_SURELY = READS | frozenset("explore summarize inspect outline tree".split())
+_READS_SURELY = READING | frozenset("explore summarize inspect outline tree".split())
 _LOOKS = (
     frozenset("definition definitions symbol symbols declaration node references callers".split()),
     frozenset("search grep find query locate explore lookup ripgrep".split()),
@@ -41,7 +46,7 @@ def writes(tool: mcp_types.Tool) -> bool:
     if says_it_changes(tool.description or "") and not _is_shell(tool):
         return True
     words = words_of(tool)
-    if makes_a_view(words) or words & READS or setup_round(tool) is not None:
+    if makes_a_view(words) or words & READING or setup_round(tool) is not None:
         return False
     return bool(words & _WRITES)
 

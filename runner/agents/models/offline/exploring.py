@@ -32,9 +32,10 @@ def explorations(
     uses: Sequence[ToolOperation], learned: Learned, tried: Collection[str]
 ) -> list[Lookup]:
     """A call of each use that has not been tried and whose arguments are all known, best first."""
-    needed = _handles_needed(uses, learned)
+    needed = _handles_needed(askable(uses), learned)
     ranked = []
-    for use in askable(uses):
+    # What opens the repository may write: without it nothing that needs its answer can be asked.
+    for use in askable(uses, also=_OPENS if needed else ()):
         if use.key in tried:
             continue
         lookup = exploration(use, learned)

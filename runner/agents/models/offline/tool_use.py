@@ -120,15 +120,15 @@ def choose_operations(uses: Sequence[ToolOperation], role: str) -> list[ToolOper
 
     For a search, where no tool's words say what it is for: those that take a name.
     """
-    fit = [use for use in uses if _score(use, role) >= _MIN_SCORE]
-    if not fit and role == "search" and not any(_has_role(use) for use in uses):
-        fit = [use for use in uses if _may_find(use)]
+    asked = askable(uses)
+    fit = [use for use in asked if _score(use, role) >= _MIN_SCORE]
+    if not fit and role == "search" and not any(_has_role(use) for use in asked):
+        fit = [use for use in asked if _may_find(use)]
     return sorted(fit, key=lambda use: (-_score(use, role), len(use.key), use.key))
 
 
 def _may_find(use: ToolOperation) -> bool:
-    takes = use.may_be_asked and takes_name(use.schema, use.description)
-    return takes and not use.finds_files
+    return takes_name(use.schema, use.description) and not use.finds_files
 
 
 def _has_role(use: ToolOperation) -> bool:
@@ -136,7 +136,7 @@ def _has_role(use: ToolOperation) -> bool:
 
 
 def _score(use: ToolOperation, role: str) -> int:
-    if not use.may_be_asked or (role == "search" and use.finds_files):
+    if role == "search" and use.finds_files:
         return 0
     return 3 * len(use.words & ROLES[role]) + len(use.described & ROLES[role])
 

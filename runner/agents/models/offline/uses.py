@@ -66,6 +66,7 @@ _MAKES = frozenset("generate create build run make".split())
 _VIEWS = frozenset(
     "map digest context outline summary overview tree diagram skeleton structure prompt".split()
 )
+_TEXTS = frozenset("text markdown".split())
 _CHECKS = frozenset(
     (
         "analysis analyzer audit bandit biome check checks complexity eslint flake8 jscpd knip "
@@ -73,6 +74,30 @@ _CHECKS = frozenset(
         "typecheck vulture"
     ).split()
 )
+READING = frozenset(
+    "get list read search find query show view grep count describe check lint analyze".split()
+)
+_LOOKS = READING | frozenset(
+    (
+        "return retrieve locate look trace explain explore inspect detect compute calculate "
+        "display summarize lookup cat"
+    ).split()
+)
+_SEEKS = frozenset("query pattern regex question keyword keywords".split())
+"""Words of an argument that takes what is looked for."""
+_DOES = re.compile(
+    r"""
+    \A\W*[a-z]+\s+
+    (?:(?:an?|the|this|that|these|all|any|every|each|its|your|one|some)\b   # Store a note
+    | (?<=[a-rt-z]s\s)(?!(?:of|in|to|for|from|by|with|on|at|that|which|and)\b))   # Saves context
+    """,
+    re.I | re.X,
+)
+"""What a description begins with if that is something done: no noun stands so."""
+_SENTENCE = re.compile(r"(?:\A|[.!:\n])\W*([a-z]+)")
+"""What a sentence begins with."""
+_DOES_MORE = re.compile(r"\band\s+(?:then\s+)?(?P<verb>[a-z]+)\s+(?:it|them)\b", re.I)
+"""Finds occurrences and fixes them"""
 _AWAY = frozenset("remote url web github gitlab fetch clone download online http".split())
 """A cell has no network."""
 _OF_FILES = frozenset("file files filename filenames path paths glob".split())
@@ -139,6 +164,34 @@ class ToolOperation:
         return not (self.destructive or self.words & AVOID or self._changes)
 
     @property
+    def says_it_reads(self) -> bool:
+        """By its name's verb, or by what it says first; what does something else does not.
+
+        Without it each verb of writing would have to be known, and there is always one more.
+        """
+        if self.read_only or makes_a_view(self.words):
+            return True
+        verb = key_words(self.mode or self.tool.split("__")[-1])[0]
+        if self.mode:
+            return _is_looking(verb) or bool(self.words & _SAYS_WHAT)
+        said = self.description[:DESCRIPTION_CHARS].lower()
+        if any(not _is_looking(more["verb"]) for more in _DOES_MORE.finditer(said)):
+            return False
+        first, *others = _SENTENCE.findall(said) or [""]
+        if _is_looking(verb) or _is_looking(first) or takes_command(self.schema, said):
+            return True
+        if self.does_something:
+            return False
+        asks = any(_SEEKS & set(key_words(key)) for key in self.schema.get("properties") or ())
+        tells = not self.words.isdisjoint(_SAYS_WHAT)
+        return asks or tells or any(map(_is_looking, (*self.words, *others)))
+
+    @property
+    def does_something(self) -> bool:
+        """Its description begins with a verb; a mode's is its tool's."""
+        return not self.mode and _DOES.match(self.description) is not None
+
+    @property
     def _changes(self) -> bool:
         """`generate_skill` writes one; a shell that is told to look changes nothing."""
         # What is said of a tool that has modes is said of one of them.
@@ -156,20 +209,30 @@ def says_it_changes(description: str) -> bool:
 
 
 def makes_a_view(words: Collection[str]) -> bool:
-    """`generate_repo_map` and `run_pylint` write nothing but their answer."""
+    """`generate_repo_map`, `run_pylint` and `convert_to_text` write nothing but their answer."""
     is_checked = "run" in words and not _CHECKS.isdisjoint(words)
-    is_one = is_checked or not (_MAKES.isdisjoint(words) or _VIEWS.isdisjoint(words))
+    is_text = "to" in words and not _TEXTS.isdisjoint(words)
+    is_one = is_checked or is_text or not (_MAKES.isdisjoint(words) or _VIEWS.isdisjoint(words))
     return is_one and ((AVOID | _CHANGES) - _MAKES).isdisjoint(words)
 
 
-def askable(uses: Sequence[ToolOperation]) -> Iterator[ToolOperation]:
-    """None that changes something; where some say that they only read, those alone."""
-    annotated = any(use.read_only for use in uses)
-    for use in uses:
-        changes = use.words & _CHANGES and not makes_a_view(use.words)
-        is_safe = use.read_only or not (annotated or changes)
-        if use.may_be_asked and is_safe and not use.words & _AWAY:
-            yield use
+def askable(uses: Sequence[ToolOperation], also: Collection[str] = ()) -> list[ToolOperation]:
+    """Those that say that they only read; where none does, those whose words say that they read.
+
+    Of a server none of whose tools says so: those that do not say what else they do. `also`: words
+    of the names of those that may be asked besides.
+    """
+    near = [use for use in uses if use.may_be_asked and not use.words & _AWAY]
+    if any(use.read_only for use in uses):
+        return [use for use in near if use.read_only]
+    reading = [use for use in near if use.says_it_reads or not use.words.isdisjoint(also)]
+    return reading or [use for use in near if not use.does_something]
+
+
+def _is_looking(word: str) -> bool:
+    """`find`, `finds`, `searches`, `queries`."""
+    stems = (word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
+    return not _LOOKS.isdisjoint((word, *stems))
 
 
 # --- of each tool --------------------------------------------------------------------------------
