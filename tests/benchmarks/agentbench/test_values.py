@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 import yaml
@@ -346,6 +346,53 @@ def test_a_value_belongs_to_what_the_reference_says_it_of(
     values = re.findall(r"(?<![\d.])\d[\d,.]*\d", reference)
     assert "misplaced" not in standings(right, *values, reference=reference)
     assert "misplaced" in standings(exchanged, *values, reference=reference)
+
+
+def in_lines(texts: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+
+
+def in_order(asked: Query) -> list[ReferenceValue]:
+    """As the reference says them, each at its own place."""
+    reference = without_markup(asked.reference_answer)
+    return sorted(asked.values, key=lambda value: _place(value.text, reference))
+
+
+def _place(text: str, reference: str) -> int:
+    whole = re.search(rf"(?<![\w.,]){re.escape(text)}(?!\w|[.,]\d)", reference)
+    return whole.start() if whole else reference.find(text)
+
+
+def test_values_in_numbered_lines_pass_in_the_references_order_alone() -> None:
+    refused, tried, passing = [], 0, []
+    for one in shipped():
+        values = in_order(one)
+        texts = [value.text for value in values]
+        if not is_right(one, in_lines(texts)):
+            refused.append(one.id)
+        for at, (first, second) in enumerate(itertools.pairwise(values)):
+            if first.call != second.call and wanted(first.text).kind == wanted(second.text).kind:
+                tried += first.text != second.text
+                others = [*texts[:at], second.text, first.text, *texts[at + 2 :]]
+                passing += [one.id] if is_right(one, in_lines(others)) else []
+    assert refused == []
+    assert tried > 200 and len(passing) <= 0.05 * tried, passing
+
+
+def test_what_stands_in_one_line_of_a_list_is_said_of_no_other_line() -> None:
+    reference = "0.52 km. In Rome it is 13:30. 23 working days. 24473.68."
+    answer = "1) 0.52 km\n2) 13:30\n3) 23 working days\n4) 24473.68"
+    values = ("0.52", "13:30", "23", "24473.68")
+    assert set(standings(answer, *values, reference=reference)) == {"found"}
+
+
+def test_a_word_by_chance_exchanges_no_values_that_come_in_the_references_order() -> None:
+    reference = "The meter counted 424.6 in the first quarter and 36.6 in the second; it is old."
+    right = "Q1: 424.6, Q2: 36.6. The meter is old."
+    exchanged = "In the first quarter 36.6, in the second 424.6. The meter is old."
+    both = ("424.6", "36.6")
+    assert standings(right, *both, reference=reference) == ["found", "found"]
+    assert "misplaced" in standings(exchanged, *both, reference=reference)
 
 
 def test_what_one_call_gave_in_a_row_may_be_said_in_any_order_and_what_two_gave_may_not() -> None:

@@ -112,7 +112,9 @@ class _AnswerComparison:
         self.asked = without_markup(query.query)
         self.reference = without_markup(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
-        self.mentions = [self._mentions(place) for place in range(len(self.wanted))]
+        self.mentions = [
+            self._mentions(place) or self._as_shown(place) for place in range(len(self.wanted))
+        ]
         self._strangers: dict[str, bool] = {}
 
     def _mentions(self, place: int) -> list[ValueMention]:
@@ -149,7 +151,7 @@ class _AnswerComparison:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
         text = self.query.values[place].text
         sought = self.wanted[place]
-        mentions = self.mentions[place] or self._as_shown(place)
+        mentions = self.mentions[place]
         if not mentions:
             return self._absent(text, sought)
         standings = [(self._standing(place, one), one) for one in mentions]
@@ -381,8 +383,7 @@ class _AnswerComparison:
 
     @cached_property
     def _strange(self) -> Rivals:
-        said = (found or self._as_shown(place) for place, found in enumerate(self.mentions))
-        return Rivals(self.answer, self._known, list(chain.from_iterable(said)))
+        return Rivals(self.answer, self._known, self._answer_said.values)
 
 
 def _with_unit(value: ReferenceValue, reference: str) -> SoughtValue:
