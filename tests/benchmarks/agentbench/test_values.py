@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 import pytest
 import yaml
 
+from runner.benchmarks.agentbench.judging.moments import dates, times
 from runner.benchmarks.agentbench.judging.quantities import quantities, unit_of
 from runner.benchmarks.agentbench.judging.values import ValueStatus, compare_values
 from runner.benchmarks.agentbench.judging.wanted import wanted, without_markup
+from runner.benchmarks.agentbench.proof.query_rules import unasked
 from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
 from runner.catalog.catalog import load_catalog
@@ -242,6 +244,21 @@ def test_every_reference_answer_passes_and_silence_and_the_query_fail() -> None:
     for answer in ("", "I do not know.", "{query}"):
         passing = [one.id for one in queries if is_right(one, answer.format(query=one.query))]
         assert passing == [], answer
+
+
+UNASKED = {
+    "calligraphers-other-births": "`around 10:00`, which may be said as `from 9 to 11`",
+    "rig-tower-next-service": "the day of a fault, in a sheet that no call of it reads",
+    "vet-thursday-friday-list": "`6 June`, which may be said as `Friday`",
+}
+"""Dates and times of references that an answer may have wrong."""
+
+
+def test_only_known_dates_and_times_of_references_are_asked_by_no_value() -> None:
+    left = {
+        one.id for one in shipped() for text in unasked(one) if any(dates(text)) or any(times(text))
+    }
+    assert left == UNASKED.keys()
 
 
 def test_a_reference_answer_with_one_value_changed_fails() -> None:
