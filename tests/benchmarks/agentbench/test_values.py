@@ -128,6 +128,34 @@ def test_what_is_taken_back_at_the_end_does_not_count() -> None:
     assert standings("It is not 42, I thought; but it is 42.", "42") == ["found"]
 
 
+@pytest.mark.parametrize(
+    ("value", "right", "denied"),
+    [
+        ("2031-10", "It is not to be used from October 2031.", "It is not October 2031."),
+        ("09:00", "They cannot start before 09:00.", "They do not start at 09:00."),
+    ],
+)
+def test_what_is_denied_up_to_a_moment_does_not_deny_the_moment(
+    value: str, right: str, denied: str
+) -> None:
+    assert standings(right, value) == ["found"]
+    assert standings(denied, value) == ["denied"]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Sorry, that was wrong: none of these figures is right.",
+        "On second thought, all of this is wrong.",
+        "Please disregard the above, I read another table.",
+    ],
+)
+def test_an_answer_that_takes_itself_back_at_its_end_says_nothing(end: str) -> None:
+    assert standings(f"It is 42, and 7.5 kg. {end}", "42", "7.5 kg") == ["denied", "denied"]
+    corrected = f"It is 41, and 7.5 kg. {end} It is 42."
+    assert standings(corrected, "42", "7.5 kg") == ["found", "found"]
+
+
 def test_a_tolerance_of_its_own_decides_alone() -> None:
     made = query("q", "?", "About 100.", value_of("100", tolerance=5.0))
     assert [compare_values(made, text)[0].standing for text in ("104", "106")] == [

@@ -24,9 +24,11 @@ from runner.benchmarks.agentbench.judging.clauses import (
     DENIAL,
     DENIED_BEHIND,
     ITEM_END,
+    LIMIT_BEFORE,
     OR_BEFORE,
     OR_BEHIND,
     RESTART,
+    WITHDRAWN,
     WORD,
     bare,
     holds_value,
@@ -228,14 +230,26 @@ class _AnswerComparison:
     def _is_denied(self, sought: SoughtValue, one: ValueMention) -> bool:
         if sought.text.casefold() in ALIKE:
             return False
+        behind = DENIED_BEHIND.match(self.answer, one.end)
+        return bool(behind) or self._is_withdrawn or self._is_denied_before(sought, one)
+
+    def _is_denied_before(self, sought: SoughtValue, one: ValueMention) -> bool:
         before = words_before(self.answer, one.start)
+        if sought.kind in ("date", "time") and LIMIT_BEFORE.search(before):
+            return False
         for cue in DENIAL.finditer(before):
             between = before[cue.end() :]
             # "not 41, it is 42": what was denied is said already.
             is_spent = holds_value(between, sought.kind) or RESTART.search(between)
             if not is_spent:
                 return True
-        return bool(DENIED_BEHIND.match(self.answer, one.end))
+        return False
+
+    @cached_property
+    def _is_withdrawn(self) -> bool:
+        """Is all taken back at the end? A value that comes after it is a correction of one."""
+        said = max((one.end for one in self._answer_said.values), default=0)
+        return bool(WITHDRAWN.search(self.answer, said))
 
     # --- guessed
 
