@@ -485,6 +485,19 @@ def test_a_figure_is_turned_only_where_the_answer_says_the_other_side_alone(
     assert standings(turned, "0.13", reference=reference) == ["turned"]
 
 
+@pytest.mark.parametrize(
+    ("right", "turned"),
+    [
+        ("At 09:30 on 1 April in Tokyo it is 01:30 on 31 March.", "It is 01:30 on 30 March."),
+        ("It says 01:30, the same day.", "It says 01:30, still Sunday, 30 March 2031."),
+    ],
+)
+def test_a_time_of_another_day_is_another_moment(right: str, turned: str) -> None:
+    reference = "Her clock says 01:30 on 2031-03-31."
+    assert standings(right, "01:30", reference=reference) == ["found"]
+    assert standings(turned, "01:30", reference=reference) == ["turned"]
+
+
 # --- another value in its place -----------------------------------------------------------------
 
 
