@@ -3,11 +3,13 @@
 A value is found if the answer asserts it somewhere: the same figure in any unit of its kind, date,
 time, word or list. It is not asserted where it is denied, asked, offered among guesses, said of
 what another value belongs to or of the opposite of what the reference says, named in an aside while
-another value has its place, or copied from the query.
+another value has its place, or copied from the query; nor anywhere in an answer that takes itself
+back at its end.
 
 What it cannot tell: whether words that it does not look for are true; values exchanged between
 things that the reference and the answer call by other words; one denied in words it does not know;
-a name in other words; whether a tool gave what is said, or the model knew it.
+a name in other words; whether a tool gave what is said, or the model knew it; an answer that is a
+copy of all that the tools gave.
 """
 
 from __future__ import annotations
