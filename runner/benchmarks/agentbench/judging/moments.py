@@ -74,12 +74,14 @@ _ZERO = frozenset({"Z", "UTC", "GMT", "+00:00", "UTC+0"})
 
 def dates(text: str) -> Iterator[Date]:
     """Every reading of every date, those of a month alone last."""
-    found = list(_days(text))
-    yield from found
+    ends = set()
+    for day in _days(text):
+        ends.add(day.end)
+        yield day
     for pattern in _MONTHS_ALONE:
         for match in pattern.finditer(text):
             # `May 2031` of `4 May 2031` is no second date.
-            if all(match.end() <= day.start or day.end <= match.start() for day in found):
+            if match.end() not in ends:
                 yield from _date(match, _month(match["m"]), None)
 
 

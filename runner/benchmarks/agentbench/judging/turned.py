@@ -36,6 +36,8 @@ _BOUND_BEHIND = re.compile(
 )
 _BOUND_CHARS = 24
 """Before a figure."""
+_NEAR_CHARS = 400
+"""Behind a time, for the day that is said of it."""
 _PERIODS = frozenset("second minute hour day week month quarter year".split())
 _PER = re.compile(
     rf"\b(?:per|each|every|an?(?=\s+(?:head|{'|'.join(sorted(_PERIODS))})\b))\s+(?P<each>[^\W\d_]+)"
@@ -171,8 +173,9 @@ def _is_on_another_day(reference: str, own: ValueMention, answer: str, one: Valu
 
 
 def _sentence(text: str, one: ValueMention) -> str:
+    """As far as it is near: an answer of one endless sentence would take minutes."""
     begins = one.start - len(sentence_before(text, one.start))
-    return text[begins : sentence_end(text, one.end)]
+    return text[begins : min(sentence_end(text, one.end), one.end + _NEAR_CHARS)]
 
 
 # --- what an amount is for ----------------------------------------------------------------------
