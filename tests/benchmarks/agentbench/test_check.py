@@ -317,15 +317,16 @@ def test_a_share_may_be_shown_as_a_fraction() -> None:
     assert POUNDS.call == 2
 
 
-def test_figures_of_the_reference_that_no_value_has_are_told() -> None:
+def test_what_the_reference_says_and_no_value_asks_for_is_told() -> None:
     reference = (
-        "Order 8.2 kΩ; the next, 9.1 kΩ, is 8.98 % off 8.35, S-3 due on 4 May 2031, 5.5 to 1."
+        "Order 8.2 kΩ; the next, 9.1 kΩ, is 8.98 % off 8.35, S-3 due on 4 May 2031 at 07:52, the "
+        "rest by 6 May at 09:00, or in June 2031, 5.5 to 1."
     )
     asked = query_of("single-server-single-call").model_copy(
         update={
-            "query": "What do I order for 8.35 kΩ?",
+            "query": "What do I order for 8.35 kΩ, and when is it here, on 2031-05-06 at 9:00?",
             "reference_answer": reference,
-            "values": (value("8.2 kΩ"), value("8.98 %")),
+            "values": (value("8.2 kΩ"), value("8.98 %"), value("2031-06", shown="June")),
         }
     )
-    assert unasked(asked) == ("9.1 kΩ", "5.5")
+    assert unasked(asked) == ("9.1 kΩ", "4 May 2031", "07:52", "5.5")

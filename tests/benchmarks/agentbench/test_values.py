@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 import yaml
 
+from runner.benchmarks.agentbench.judging.moments import dates, times
 from runner.benchmarks.agentbench.judging.quantities import quantities, unit_of
 from runner.benchmarks.agentbench.judging.values import ValueStatus, compare_values
 from runner.benchmarks.agentbench.judging.wanted import wanted, without_markup
+from runner.benchmarks.agentbench.proof.query_rules import unasked
 from runner.benchmarks.agentbench.proof.suite import FOLDER, load_suite
 from runner.benchmarks.agentbench.queries import Query, ReferenceValue
 from runner.catalog.catalog import load_catalog
@@ -126,6 +128,34 @@ def test_what_is_taken_back_at_the_end_does_not_count() -> None:
     assert standings("It is not 42, I thought; but it is 42.", "42") == ["found"]
 
 
+@pytest.mark.parametrize(
+    ("value", "right", "denied"),
+    [
+        ("2031-10", "It is not to be used from October 2031.", "It is not October 2031."),
+        ("09:00", "They cannot start before 09:00.", "They do not start at 09:00."),
+    ],
+)
+def test_what_is_denied_up_to_a_moment_does_not_deny_the_moment(
+    value: str, right: str, denied: str
+) -> None:
+    assert standings(right, value) == ["found"]
+    assert standings(denied, value) == ["denied"]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Sorry, that was wrong: none of these figures is right.",
+        "On second thought, all of this is wrong.",
+        "Please disregard the above, I read another table.",
+    ],
+)
+def test_an_answer_that_takes_itself_back_at_its_end_says_nothing(end: str) -> None:
+    assert standings(f"It is 42, and 7.5 kg. {end}", "42", "7.5 kg") == ["denied", "denied"]
+    corrected = f"It is 41, and 7.5 kg. {end} It is 42."
+    assert standings(corrected, "42", "7.5 kg") == ["found", "found"]
+
+
 def test_a_tolerance_of_its_own_decides_alone() -> None:
     made = query("q", "?", "About 100.", value_of("100", tolerance=5.0))
     assert [compare_values(made, text)[0].standing for text in ("104", "106")] == [
@@ -163,12 +193,21 @@ def test_a_tools_shorter_figure_makes_the_reference_no_less_exact() -> None:
         ("2,500,000", "2.50 million", "2.60 million"),
         ("150 min", "2 h 30 min", "2 h 3 min"),
         ("1200 m", "1.20 km", "1.20 cm"),
+        ("14.60 pounds", "£14.60", "€14.60"),
+        ("£14.60", "14.60 pounds", "6.62 kg"),
+        ("20 degrees", "20 °C", "20 kg"),
         ("three", "3", "4"),
         ("33 tickets", "There are 33.", "There are 34 tickets."),
         ("9 March", "on 9 March 2027", "on 8 March 2027 at 09:00"),
         ("33 minutes", "33 min", "33 hours"),
         ("2031-05-04", "May 4, 2031", "May 5, 2031"),
         ("2031-05-04", "4/5/2031", "4/6/2031"),
+        ("2031-10", "from October 2031", "from November 2031"),
+        ("2031-10", "from 10/2031 on", "from 10/2030 on"),
+        ("Oct. 2031", "until 2031-10", "until 2031-11"),
+        ("October 2031", "from 1 October 2031", "from 1 October 2032"),
+        ("2031-10-04", "on 4 October 2031", "in October 2031"),
+        ("2031", "in May 2031", "in May 2032"),
         ("2031-05-04T14:30", "2:30 pm on 4 May, 4 May 2031, 14:30", "4 May 2031, 15:30"),
         ("14:30 UTC", "14:30Z", "14:30 CET"),
         ("14:30 +02:00", "14:30 UTC+2", "14:30 UTC+3"),
@@ -233,6 +272,21 @@ def test_every_reference_answer_passes_and_silence_and_the_query_fail() -> None:
     for answer in ("", "I do not know.", "{query}"):
         passing = [one.id for one in queries if is_right(one, answer.format(query=one.query))]
         assert passing == [], answer
+
+
+UNASKED = {
+    "calligraphers-other-births": "`around 10:00`, which may be said as `from 9 to 11`",
+    "rig-tower-next-service": "the day of a fault, in a sheet that no call of it reads",
+    "vet-thursday-friday-list": "`6 June`, which may be said as `Friday`",
+}
+"""Dates and times of references that an answer may have wrong."""
+
+
+def test_only_known_dates_and_times_of_references_are_asked_by_no_value() -> None:
+    left = {
+        one.id for one in shipped() for text in unasked(one) if any(dates(text)) or any(times(text))
+    }
+    assert left == UNASKED.keys()
 
 
 def test_a_reference_answer_with_one_value_changed_fails() -> None:
@@ -339,6 +393,53 @@ def test_a_value_belongs_to_what_the_reference_says_it_of(
     assert "misplaced" in standings(exchanged, *values, reference=reference)
 
 
+def in_lines(texts: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+
+
+def in_order(asked: Query) -> list[ReferenceValue]:
+    """As the reference says them, each at its own place."""
+    reference = without_markup(asked.reference_answer)
+    return sorted(asked.values, key=lambda value: _place(value.text, reference))
+
+
+def _place(text: str, reference: str) -> int:
+    whole = re.search(rf"(?<![\w.,]){re.escape(text)}(?!\w|[.,]\d)", reference)
+    return whole.start() if whole else reference.find(text)
+
+
+def test_values_in_numbered_lines_pass_in_the_references_order_alone() -> None:
+    refused, tried, passing = [], 0, []
+    for one in shipped():
+        values = in_order(one)
+        texts = [value.text for value in values]
+        if not is_right(one, in_lines(texts)):
+            refused.append(one.id)
+        for at, (first, second) in enumerate(itertools.pairwise(values)):
+            if first.call != second.call and wanted(first.text).kind == wanted(second.text).kind:
+                tried += first.text != second.text
+                others = [*texts[:at], second.text, first.text, *texts[at + 2 :]]
+                passing += [one.id] if is_right(one, in_lines(others)) else []
+    assert refused == []
+    assert tried > 200 and len(passing) <= 0.05 * tried, passing
+
+
+def test_what_stands_in_one_line_of_a_list_is_said_of_no_other_line() -> None:
+    reference = "0.52 km. In Rome it is 13:30. 23 working days. 24473.68."
+    answer = "1) 0.52 km\n2) 13:30\n3) 23 working days\n4) 24473.68"
+    values = ("0.52", "13:30", "23", "24473.68")
+    assert set(standings(answer, *values, reference=reference)) == {"found"}
+
+
+def test_a_word_by_chance_exchanges_no_values_that_come_in_the_references_order() -> None:
+    reference = "The meter counted 424.6 in the first quarter and 36.6 in the second; it is old."
+    right = "Q1: 424.6, Q2: 36.6. The meter is old."
+    exchanged = "In the first quarter 36.6, in the second 424.6. The meter is old."
+    both = ("424.6", "36.6")
+    assert standings(right, *both, reference=reference) == ["found", "found"]
+    assert "misplaced" in standings(exchanged, *both, reference=reference)
+
+
 def test_what_one_call_gave_in_a_row_may_be_said_in_any_order_and_what_two_gave_may_not() -> None:
     asked = query("q", "?", "They are 257 and 641.", "257", "641")
     from_two = (ReferenceValue(text="257", call=1), ReferenceValue(text="641", call=2))
@@ -382,6 +483,19 @@ def test_a_figure_is_turned_only_where_the_answer_says_the_other_side_alone(
 ) -> None:
     assert standings(right, "0.13", reference=reference) == ["found"]
     assert standings(turned, "0.13", reference=reference) == ["turned"]
+
+
+@pytest.mark.parametrize(
+    ("right", "turned"),
+    [
+        ("At 09:30 on 1 April in Tokyo it is 01:30 on 31 March.", "It is 01:30 on 30 March."),
+        ("It says 01:30, the same day.", "It says 01:30, still Sunday, 30 March 2031."),
+    ],
+)
+def test_a_time_of_another_day_is_another_moment(right: str, turned: str) -> None:
+    reference = "Her clock says 01:30 on 2031-03-31."
+    assert standings(right, "01:30", reference=reference) == ["found"]
+    assert standings(turned, "01:30", reference=reference) == ["turned"]
 
 
 # --- another value in its place -----------------------------------------------------------------

@@ -31,6 +31,8 @@ UNDIVIDED = 0.5
 """Of words between two values that no end of a clause divides: they may be either's."""
 EXCHANGED = 0.03
 """As much of the whole has to speak for the exchange: less is a word by chance."""
+EXCHANGED_IN_ORDER = 0.1
+"""The same where the values come in the reference's order, which speaks against an exchange."""
 TELLS = 0.3
 """A word that is said of one value by as much more than of another."""
 PLAIN = 0.5
@@ -40,9 +42,11 @@ FADE = 0.93
 MOST_READ = 60
 """Words on each side of a value; what stands farther off says less than LEAST."""
 
+_ORDINAL = r"(?:^|(?<=\n))[ \t]*\(?\d{1,2}[.)](?=\s)"
+"""Of a list. As a word it would be of the value that the reference calls the second."""
 _TOKEN = re.compile(
-    r"""
-    (?P<article>\b[aA](?=\s))
+    rf"""
+    (?P<article>\b[aA](?=\s) | {_ORDINAL})
     | (?P<word>[^\W_]+(?:[.'-][^\W_]+)*)
     | (?P<strong>\n|[.!?;](?=\s|$)|\s[–—-]\s)
     | (?P<weak>[,|()](?!\d{3}\b))
@@ -91,9 +95,14 @@ class Bound:
         ordered = sorted(values, key=lambda one: (one.start, one.end))
         self._groups = list(_groups(text, ordered, joined or _JOINED))
         self._starts = [group.start for group in self._groups]
+        self._rows = list(_groups(text, ordered, _JOINED_LINES))
 
     def group(self, one: ValueMention) -> _ValueRow:
-        return self._groups[bisect_right(self._starts, one.start) - 1]
+        return _at(self._groups, one)
+
+    def row(self, one: ValueMention) -> _ValueRow:
+        """Its group, over the lines of a list: what is said in one line is said of that alone."""
+        return _at(self._rows, one)
 
     def words(self, one: ValueMention) -> Words:
         """What a value is said of; those of one group are said of the same."""
@@ -128,6 +137,10 @@ class Bound:
         return [token.start for token in self._tokens]
 
 
+def _at(rows: Sequence[_ValueRow], one: ValueMention) -> _ValueRow:
+    return rows[bisect_right(rows, one.start, key=lambda row: row.start) - 1]
+
+
 def _token(match: re.Match[str]) -> _ClausePart:
     kind = str(match.lastgroup)
     if match[0].casefold() in _WEAK_WORDS:
@@ -153,7 +166,9 @@ def _groups(
 
 LISTED = re.compile(r"[\s,]*(?:and\b)?\s*")
 """What stands between items of one list, and divides no statements."""
-_JOINED = re.compile(r"[\s,;·×*/&()\[\]|-]*(?:(?:and|or|then)\b(?:\s(?:on|in|at)\b)?)?[\s(\[]*")
+_SIGNS = r"[\s,;·×*/&()\[\]|-]*(?:(?:and|or|then)\b(?:\s(?:on|in|at)\b)?)?[\s(\[]*"
+_JOINED = re.compile(rf"(?![^\n]*\n){_SIGNS}")
+_JOINED_LINES = re.compile(rf"{_SIGNS}|[\s,;·]*{_ORDINAL}\s*")
 
 
 def _weights(tokens: Sequence[_ClausePart], left: dict[str, float]) -> Iterator[tuple[str, float]]:
@@ -232,12 +247,13 @@ def is_exchanged(reference: Pair, answer: Pair, *, are_several: bool) -> bool:
     row, such as the primes of a number, may be said in any order.
     """
     mine, theirs = _telling(reference), _telling(answer)
-    if _is_one_group(answer):
-        is_ordered = are_several or not _is_one_group(reference)
+    if _is_one_row(answer):
+        is_ordered = are_several or not _is_one_row(reference)
         expected = _is_named_first(mine, answer)
         expected = _is_first(reference) if expected is None else expected
         return is_ordered and _is_first(answer) != expected
-    return likeness(mine, theirs) < -EXCHANGED
+    is_in_order = _is_first(reference) == _is_first(answer)
+    return likeness(mine, theirs) < -(EXCHANGED_IN_ORDER if is_in_order else EXCHANGED)
 
 
 def _telling(pair: Pair) -> Words:
@@ -257,9 +273,9 @@ def _size(words: Words) -> float:
     return math.sqrt(sum(weight * weight for weight in words.values()))
 
 
-def _is_one_group(pair: Pair) -> bool:
+def _is_one_row(pair: Pair) -> bool:
     bound, one, other = pair
-    return bound.group(one) == bound.group(other)
+    return bound.row(one) == bound.row(other)
 
 
 def _is_first(pair: Pair) -> bool:
@@ -269,7 +285,7 @@ def _is_first(pair: Pair) -> bool:
 def _is_named_first(telling: Words, answer: Pair) -> bool | None:
     """`The bearings of B and A are …`: does what one is said of come first? None if not both do."""
     bound, one, _ = answer
-    words = list(words_in(sentence_before(bound.text, bound.group(one).start)))
+    words = list(words_in(sentence_before(bound.text, bound.row(one).start)))
     mine = [at for at, word in enumerate(words) if telling.get(word, 0.0) > TELLS]
     theirs = [at for at, word in enumerate(words) if telling.get(word, 0.0) < -TELLS]
     return mine[-1] < theirs[-1] if mine and theirs else None

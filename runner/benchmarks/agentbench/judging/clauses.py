@@ -27,6 +27,8 @@ RESTART = re.compile(
     r"(?:'s|'re)?\b|[;:]|\bbut\b",
     re.IGNORECASE,
 )
+LIMIT_BEFORE = re.compile(r"\b(?:from|until|till|before|after|since)\s+(?:the\s+)?$", re.IGNORECASE)
+"""`Not to be used from October` denies no October."""
 DENIED_BEHIND = re.compile(
     r"[\s)\"']*(?:(?:is|was|are|were|would be|being|seems|looks|being)\s+"
     r"(?:(?:clearly|certainly|obviously|simply|definitely)\s+)?"
@@ -35,6 +37,15 @@ DENIED_BEHIND = re.compile(
     r"|(?:can|could)(?:not| not|n't) be\b)",
     re.IGNORECASE,
 )
+_ALL = r"(?:all of )?(?:it|this|that|these|those|them|the above)"
+WITHDRAWN = re.compile(
+    rf"\bnone of {_ALL}(?: figures| values)? (?:is|are|was|were) (?:right|correct|true|real)\b"
+    r"|\b(?:disregard|ignore|forget) (?:(?:all(?: of)?|everything) )?(?:(?:the )?above|my answer)\b"
+    rf"|(?:^|[.!?]\s|\n)(?:sorry|correction|on second thoughts?)\W{{1,3}}{_ALL} (?:is|are|was|were)"
+    r" (?:all )?(?:wrong|incorrect|not (?:right|correct))\b",
+    re.IGNORECASE,
+)
+"""An answer that takes itself back: not `the 41 of your slip, sorry, that is wrong`."""
 # "2 or fewer" offers nothing else.
 _OR = r",?\s+or\s+(?!(?:more|fewer|less|above|below|higher|lower|over|under)\b)"
 _OTHER = r"(?P<other>(?:[^,.;\n]|(?<=\d)[.,](?=\d)){1,40})"

@@ -1,6 +1,7 @@
 """Dates and times in prose: `2031-05-04`, `4 May 2031`, `May 4th`, `04.05.2031`, `2:30 pm`.
 
-A date of figures that may be read in two ways, `5/4/2031`, is read in both.
+A date of figures that may be read in two ways, `5/4/2031`, is read in both. A month with its year
+is a date as well.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class Date:
     start: int
     end: int
     month: int
-    day: int
+    day: int | None
+    """None if only a month of a year is said."""
     year: int | None
     """None if it is not said."""
 
@@ -48,6 +50,12 @@ _MONTH_FIRST = re.compile(
     rf"\b(?P<m>{_MONTH})\.?[ ]+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?[ ]+(?P<y>\d{{4}})\b)?",
     re.IGNORECASE,
 )
+_YEAR = r"(?P<y>(?:19|20|21)\d{2})"
+_MONTHS_ALONE = (
+    re.compile(rf"(?<![\d./-]){_YEAR}-(?P<m>0[1-9]|1[0-2])(?![\d-])"),
+    re.compile(rf"(?<![\d./-])(?P<m>0?[1-9]|1[0-2])/{_YEAR}(?![\d/])"),
+    re.compile(rf"\b(?P<m>{_MONTH})\b\.?,?[ ]+(?:of[ ]+)?{_YEAR}\b", re.IGNORECASE),
+)
 _TIME = re.compile(
     r"""
     (?<![\d:.])(?P<h>\d{1,2})(?:[:.](?P<m>\d{2})(?::(?P<s>\d{2})(?:\.\d+)?)?)?
@@ -65,7 +73,19 @@ _ZERO = frozenset({"Z", "UTC", "GMT", "+00:00", "UTC+0"})
 
 
 def dates(text: str) -> Iterator[Date]:
-    """Every reading of every date."""
+    """Every reading of every date, those of a month alone last."""
+    ends = set()
+    for day in _days(text):
+        ends.add(day.end)
+        yield day
+    for pattern in _MONTHS_ALONE:
+        for match in pattern.finditer(text):
+            # `May 2031` of `4 May 2031` is no second date.
+            if match.end() not in ends:
+                yield from _date(match, _month(match["m"]), None)
+
+
+def _days(text: str) -> Iterator[Date]:
     for match in _ISO.finditer(text):
         yield from _date(match, int(match["m"]), int(match["d"]))
     for match in _FIGURES.finditer(text):
@@ -77,11 +97,14 @@ def dates(text: str) -> Iterator[Date]:
 
 
 def _month(name: str) -> int:
+    """Of a name or its beginning, or of a number."""
+    if name.isdigit():
+        return int(name)
     return [month[:3] for month in MONTHS].index(name[:3].casefold()) + 1
 
 
-def _date(match: re.Match[str], month: int, day: int) -> Iterator[Date]:
-    if 1 <= month <= 12 and 1 <= day <= 31:
+def _date(match: re.Match[str], month: int, day: int | None) -> Iterator[Date]:
+    if 1 <= month <= 12 and (day is None or 1 <= day <= 31):
         year = int(match["y"]) if match["y"] else None
         yield Date(start=match.start(), end=match.end(), month=month, day=day, year=year)
 
@@ -124,8 +147,8 @@ def _zone(written: str) -> str:
 
 
 def is_same_date(wanted: Date, said: Date) -> bool:
-    """A year that one of them leaves out is taken to be the other's."""
-    if (wanted.month, wanted.day) != (said.month, said.day):
+    """A year that one of them leaves out is taken to be the other's; any day is of its month."""
+    if wanted.month != said.month or wanted.day not in (None, said.day):
         return False
     return None in (wanted.year, said.year) or wanted.year == said.year
 

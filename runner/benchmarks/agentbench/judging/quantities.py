@@ -411,10 +411,21 @@ def is_same(wanted: Quantity, said: Quantity, tolerance: float | None) -> bool:
 
 def is_same_unit(said: str, wanted: str) -> bool:
     """Is it that unit, in whatever words? None that is said leaves it open."""
-    mine, theirs = unit_of(wanted), unit_of(said)
+    mine, theirs = _meant(wanted, said)
     if mine is None or theirs is None:
         return not said or said == wanted
-    return mine == theirs or mine.dimension == _ALSO.get(said)
+    return mine == theirs
+
+
+def _meant(wanted: str, said: str) -> tuple[Unit | None, Unit | None]:
+    """Both units; a name that stands for two, `pounds`, means what the other one does: `£`."""
+    mine, theirs = unit_of(wanted), unit_of(said)
+    if mine and theirs and mine.dimension != theirs.dimension:
+        if _ALSO.get(said) == mine.dimension:
+            return mine, mine
+        if _ALSO.get(wanted) == theirs.dimension:
+            return theirs, theirs
+    return mine, theirs
 
 
 def _rounding(wanted: Quantity, said: Quantity) -> float:
@@ -422,7 +433,7 @@ def _rounding(wanted: Quantity, said: Quantity) -> float:
     trimmed = SAME * abs(wanted.number) if wanted.shows_places else 0.0
     if said.digits < LEAST_DIGITS:
         return trimmed
-    mine, theirs = unit_of(wanted.unit), unit_of(said.unit)
+    mine, theirs = _meant(wanted.unit, said.unit)
     if mine is None or theirs is None or not said.unit:
         return said.last_digit / 2 if said.shows_places else 0.0
     is_other = mine.factor != theirs.factor or mine.offset != theirs.offset
@@ -436,10 +447,8 @@ def _converted(wanted: Quantity, said: Quantity) -> float | None:
     """What is said, in the unit of what is wanted; None if it cannot be."""
     if said.unit == wanted.unit or not said.unit:
         return said.number
-    mine = unit_of(wanted.unit) if wanted.unit else Unit(dimension="ratio")
-    theirs = unit_of(said.unit)
-    if mine is not None and _ALSO.get(said.unit) == mine.dimension:
-        return said.number
+    mine, theirs = _meant(wanted.unit, said.unit)
+    mine = mine if wanted.unit else Unit(dimension="ratio")
     if mine is not None and said.unit in _CENTS and mine.dimension in _OF_CENTS:
         return said.number / 100
     if not wanted.unit and theirs is not None and theirs.dimension != "ratio":

@@ -1,8 +1,9 @@
 """Is a right figure said of the opposite? `more than 4` for `at most 4`, `in total` for `per arm`.
 
 A figure is turned where the reference says one side and the answer, beside that figure, says the
-other side alone. Four things are read: bounds of a number, what an amount is for, words that have
-an opposite, and the first `yes` or `no`. What an answer leaves out turns nothing.
+other side alone. Five things are read: bounds of a number, what an amount is for, words that have
+an opposite, the first `yes` or `no`, and the day of a time. What an answer leaves out turns
+nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from runner.benchmarks.agentbench.judging.clauses import (
     sentence_before,
     sentence_end,
 )
+from runner.benchmarks.agentbench.judging.moments import dates, is_same_date, times
 from runner.benchmarks.agentbench.judging.quantities import quantities
 from runner.benchmarks.agentbench.judging.wanted import ValueMention
 
@@ -34,6 +36,8 @@ _BOUND_BEHIND = re.compile(
 )
 _BOUND_CHARS = 24
 """Before a figure."""
+_NEAR_CHARS = 400
+"""Behind a time, for the day that is said of it."""
 _PERIODS = frozenset("second minute hour day week month quarter year".split())
 _PER = re.compile(
     rf"\b(?:per|each|every|an?(?=\s+(?:head|{'|'.join(sorted(_PERIODS))})\b))\s+(?P<each>[^\W\d_]+)"
@@ -119,6 +123,8 @@ class Turned:
             return True
         if own is None:
             return False
+        if _is_on_another_day(self.reference.text, own, answer.text, one):
+            return True
         mine, theirs = self.reference.region(own), answer.region(one)
         return _is_for_another(self.reference.text, own, answer.text, one) or (
             _is_opposed(mine, theirs) or _is_without_its_not(mine, theirs)
@@ -155,6 +161,21 @@ def _bounds(text: str) -> Iterator[tuple[int, float, str]]:
         match = match or _BOUND_BEHIND.match(text, said.end)
         if match:
             yield said.start, said.number, str(match.lastgroup)
+
+
+def _is_on_another_day(reference: str, own: ValueMention, answer: str, one: ValueMention) -> bool:
+    """`01:30 on 30 March` for `31 March`: both name days beside the time, and none is the same."""
+    if not any(times(reference[own.start : own.end])):
+        return False
+    mine, theirs = list(dates(_sentence(reference, own))), list(dates(_sentence(answer, one)))
+    is_same = any(is_same_date(day, said) for day in mine for said in theirs)
+    return bool(mine and theirs) and not is_same
+
+
+def _sentence(text: str, one: ValueMention) -> str:
+    """As far as it is near: an answer of one endless sentence would take minutes."""
+    begins = one.start - len(sentence_before(text, one.start))
+    return text[begins : min(sentence_end(text, one.end), one.end + _NEAR_CHARS)]
 
 
 # --- what an amount is for ----------------------------------------------------------------------

@@ -3,11 +3,13 @@
 A value is found if the answer asserts it somewhere: the same figure in any unit of its kind, date,
 time, word or list. It is not asserted where it is denied, asked, offered among guesses, said of
 what another value belongs to or of the opposite of what the reference says, named in an aside while
-another value has its place, or copied from the query.
+another value has its place, or copied from the query; nor anywhere in an answer that takes itself
+back at its end.
 
 What it cannot tell: whether words that it does not look for are true; values exchanged between
 things that the reference and the answer call by other words; one denied in words it does not know;
-a name in other words; whether a tool gave what is said, or the model knew it.
+a name in other words; whether a tool gave what is said, or the model knew it; an answer that is a
+copy of all that the tools gave.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from runner.benchmarks.agentbench.judging.clauses import (
     DENIAL,
     DENIED_BEHIND,
     ITEM_END,
+    LIMIT_BEFORE,
     OR_BEFORE,
     OR_BEHIND,
     RESTART,
+    WITHDRAWN,
     WORD,
     bare,
     holds_value,
@@ -112,7 +116,9 @@ class _AnswerComparison:
         self.asked = without_markup(query.query)
         self.reference = without_markup(query.reference_answer)
         self.wanted = [_with_unit(value, self.reference) for value in query.values]
-        self.mentions = [self._mentions(place) for place in range(len(self.wanted))]
+        self.mentions = [
+            self._mentions(place) or self._as_shown(place) for place in range(len(self.wanted))
+        ]
         self._strangers: dict[str, bool] = {}
 
     def _mentions(self, place: int) -> list[ValueMention]:
@@ -149,7 +155,7 @@ class _AnswerComparison:
         """What the answer makes of a value: an assertion counts, unless a denial comes after it."""
         text = self.query.values[place].text
         sought = self.wanted[place]
-        mentions = self.mentions[place] or self._as_shown(place)
+        mentions = self.mentions[place]
         if not mentions:
             return self._absent(text, sought)
         standings = [(self._standing(place, one), one) for one in mentions]
@@ -226,14 +232,26 @@ class _AnswerComparison:
     def _is_denied(self, sought: SoughtValue, one: ValueMention) -> bool:
         if sought.text.casefold() in ALIKE:
             return False
+        behind = DENIED_BEHIND.match(self.answer, one.end)
+        return bool(behind) or self._is_withdrawn or self._is_denied_before(sought, one)
+
+    def _is_denied_before(self, sought: SoughtValue, one: ValueMention) -> bool:
         before = words_before(self.answer, one.start)
+        if sought.kind in ("date", "time") and LIMIT_BEFORE.search(before):
+            return False
         for cue in DENIAL.finditer(before):
             between = before[cue.end() :]
             # "not 41, it is 42": what was denied is said already.
             is_spent = holds_value(between, sought.kind) or RESTART.search(between)
             if not is_spent:
                 return True
-        return bool(DENIED_BEHIND.match(self.answer, one.end))
+        return False
+
+    @cached_property
+    def _is_withdrawn(self) -> bool:
+        """Is all taken back at the end? A value that comes after it is a correction of one."""
+        said = max((one.end for one in self._answer_said.values), default=0)
+        return bool(WITHDRAWN.search(self.answer, said))
 
     # --- guessed
 
@@ -381,8 +399,7 @@ class _AnswerComparison:
 
     @cached_property
     def _strange(self) -> Rivals:
-        said = (found or self._as_shown(place) for place, found in enumerate(self.mentions))
-        return Rivals(self.answer, self._known, list(chain.from_iterable(said)))
+        return Rivals(self.answer, self._known, self._answer_said.values)
 
 
 def _with_unit(value: ReferenceValue, reference: str) -> SoughtValue:

@@ -116,10 +116,10 @@ def _quantity_mentions(sought: SoughtValue, text: str) -> Iterator[ValueMention]
 
 
 def _moments(text: str) -> Iterator[tuple[int, int]]:
-    """Dates with their year, and times with minutes: no figure of them is a figure, as 5 in
-    2026-11-05. `May 4` may be four people in May."""
+    """Dates with day and year, and times with minutes: no figure of them is a figure, as 5 in
+    2026-11-05. `May 4` may be four people in May, and 2031 of `May 2031` the year that is asked."""
     for date in dates(text):
-        if date.year is not None:
+        if date.year is not None and date.day is not None:
             yield date.start, date.end
     for time in times(text):
         if ":" in text[time.start : time.end]:

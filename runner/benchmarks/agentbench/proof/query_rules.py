@@ -11,7 +11,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from runner.benchmarks.agentbench.judging.moments import dates, times
+from runner.benchmarks.agentbench.judging.moments import (
+    dates,
+    is_same_date,
+    is_same_time,
+    times,
+)
 from runner.benchmarks.agentbench.judging.quantities import quantities
 from runner.benchmarks.agentbench.judging.values import compare_values
 from runner.benchmarks.agentbench.judging.wanted import wanted, without_markup
@@ -298,25 +303,45 @@ _PLAIN_FIGURE = re.compile(r"(?<![\w./-])\d(?![\d.,]*[:/])")
 
 
 def unasked(query: Query) -> tuple[str, ...]:
-    """Figures of the reference answer that no value has: an answer may say others instead.
+    """Figures, dates and times of the reference answer that no value has, in its order.
 
-    None of dates and times, of names such as `S-104`, or that the query has as well.
+    An answer may say others instead. None of names such as `S-104`, or that the query has as well.
     """
     reference = without_markup(query.reference_answer)
-    asked = [wanted(value.text) for value in query.values]
-    taken = [(one.start, one.end) for each in asked for one in each.mentions(reference)]
-    taken += [(date.start, date.end) for date in dates(reference)]
-    taken += [(time.start, time.end) for time in times(reference)]
+    taken = [
+        (one.start, one.end)
+        for value in query.values
+        for one in wanted(value.text).mentions(reference)
+    ]
+    moments = list(_moments(reference, without_markup(query.query)))
+    free = [(start, end) for start, end, is_known in moments if not is_known]
+    taken_figures = taken + [(start, end) for start, end, _ in moments]
+    found = [span for span in free if not _touches(span, taken)]
+    found += [span for span in _figures(query, reference) if not _touches(span, taken_figures)]
+    return tuple(dict.fromkeys(reference[start:end].strip() for start, end in sorted(found)))
+
+
+def _touches(span: tuple[int, int], others: Collection[tuple[int, int]]) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in others)
+
+
+def _moments(reference: str, asked: str) -> Iterator[tuple[int, int, bool]]:
+    """Start and end of each date and time of the reference, and whether the query has it."""
+    said_dates, said_times = list(dates(asked)), list(times(asked))
+    for date in dates(reference):
+        yield date.start, date.end, any(is_same_date(date, said) for said in said_dates)
+    for time in times(reference):
+        yield time.start, time.end, any(is_same_time(time, said) for said in said_times)
+
+
+def _figures(query: Query, reference: str) -> Iterator[tuple[int, int]]:
     # Of a ratio, `5.8 to 1`, one says nothing.
     known = {1.0, *(one.number for one in quantities(query.query))}
-    known |= {each.quantity.number for each in asked if each.quantity}
-    return tuple(
-        reference[one.start : one.end]
-        for one in quantities(reference)
-        if _PLAIN_FIGURE.match(reference, one.start)
-        and one.number not in known
-        and all(one.end <= start or end <= one.start for start, end in taken)
-    )
+    asked = (wanted(value.text).quantity for value in query.values)
+    known |= {figure.number for figure in asked if figure}
+    for one in quantities(reference):
+        if _PLAIN_FIGURE.match(reference, one.start) and one.number not in known:
+            yield one.start, one.end
 
 
 def _agrees(value: ReferenceValue) -> bool:

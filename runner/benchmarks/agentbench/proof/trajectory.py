@@ -93,13 +93,19 @@ def stands(wanted: str, text: str) -> bool:
 
     Case and the width of spaces do not count.
     """
+    wanted = wanted.strip()
     words = r"\s+".join(map(re.escape, wanted.split()))
-    before = r"(?<!\w)" if re.match(r"\w", wanted.strip()) else ""
-    after = r"(?!\w)" if re.search(r"\w$", wanted.strip()) else ""
-    if re.match(r"\d", wanted.strip()):
-        before += r"(?<!\d[.,])(?<!\W-)(?<!^-)"
-    if re.search(r"\d$", wanted.strip()):
-        after += r"(?![.,]\d)"
+    before = r"(?<!\w)" if re.match(r"\w", wanted) else ""
+    after = r"(?!\w)" if re.search(r"\w$", wanted) else ""
+    if re.match(r"\d", wanted):
+        before += r"(?<!\d\.)(?<!\W-)(?<!^-)"
+    if re.search(r"\d$", wanted):
+        after += r"(?!\.\d)"
+    # A comma belongs to a number of three digits or fewer; else it divides fields: `29,07:52,Graz`.
+    if re.match(r"\d{1,3}(?![\d:/-])", wanted):
+        before += r"(?<!\d,)"
+    if re.search(r"(?<![\d:/-])\d+$", wanted):
+        after += r"(?!,\d)"
     return bool(words) and re.search(before + words + after, text, re.IGNORECASE) is not None
 
 
