@@ -265,7 +265,9 @@ def test_a_cell_costs_five_engine_calls_and_its_commands_none(
     made = [request.split("?")[0].rsplit("/", 1)[-1] for request in requests[:3]]
     assert made == ["create", "start", "exec"]
     assert requests[3].startswith("DELETE")
-    assert len(requests) == 4
+    # Its main process has ended, and the engine may be removing it already: that is waited for.
+    assert all("/wait?" in request for request in requests[4:])
+    assert len(requests) <= 5
 
 
 RUNNER = """
