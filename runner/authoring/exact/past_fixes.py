@@ -45,13 +45,11 @@ def past_fixes(place: Path, head: CommitSha) -> Iterator[_PastFix]:
         with GitFiles(place, fix.parent) as files:
             drafted = drafted_question(fix, files)
             places = drafted.step.must_cite if drafted else ()
-            if not places or not _is_of_one_name(places, files, place):
-                continue
-        given = places[0]
-        # What is near the given place would be found by saying it again.
-        others = [it for it in places[1:] if not is_near(given, it)]
-        if len(others) >= _FEWEST_BESIDE:
-            yield _PastFix(fix.parent, _asked(fix, given, others))
+            # What is near the given place would be found by saying it again.
+            others = [it for it in places[1:] if not is_near(places[0], it)]
+            # Last, as it searches the whole commit.
+            if len(others) >= _FEWEST_BESIDE and _is_of_one_name(places, files, place):
+                yield _PastFix(fix.parent, _asked(fix, places[0], others))
 
 
 def _is_of_one_name(places: Sequence[MustCite], files: GitFiles, place: Path) -> bool:
