@@ -74,8 +74,9 @@ class Conversation:
         """Turn after turn until the model calls no tool. None if the conversation goes on."""
         number = 0
         pressed = 0
+        exchanges: list[object] = []
         while True:
-            over = self._over(number)
+            over = self._over(exchanges)
             if over is not None:
                 if pressed == PRESSED_AT_MOST or not self._may_answer(over):
                     return self._cut(step, over)
@@ -92,6 +93,7 @@ class Conversation:
                 self._end(step, turn)
                 return None
             await self._answer_turn(step, number, turn, may_call=not pressed)
+            exchanges.append(_exchange(turn, self.messages[-1]))
             number += 1
 
     async def _answer_turn(self, step: int, number: int, turn: Turn, *, may_call: bool) -> None:
@@ -116,12 +118,19 @@ class Conversation:
         self.record(Note(text=f"told to answer at step {step + 1}: {over.reason}"))
         self.messages.append(UserMessage(text=FINAL, notice=True))
 
-    def _over(self, turns: int) -> Outcome | None:
+    def _over(self, exchanges: Sequence[object]) -> Outcome | None:
+        """What limit the cell, or its step of so many exchanges, has met."""
         over = self.totals.over(self.scenario.budget)
-        if over is None and self.turns_per_step is not None and turns >= self.turns_per_step:
-            reason = f"{turns} turns in one step"
+        if over is not None:
+            return over
+        if self.turns_per_step is not None and len(exchanges) >= self.turns_per_step:
+            reason = f"{len(exchanges)} turns in one step"
             return Outcome(kind="out_of_actions", reason=reason)
-        return over
+        last = exchanges[-SAME_AT_MOST:]
+        if len(last) == SAME_AT_MOST and all(exchange == last[0] for exchange in last):
+            reason = f"the same reply, answered by the same, {SAME_AT_MOST} times in a row"
+            return Outcome(kind="out_of_actions", reason=reason)
+        return None
 
     def _may_answer(self, over: Outcome) -> bool:
         return over.kind == "out_of_actions" and self.turns_per_step is not None
@@ -223,11 +232,22 @@ class Conversation:
 
 
 NO_MORE_CALLS = "it asks for calls, and none is made any more"
+SAME_AT_MOST = 4
+"""A model that says the same to the same would go on until its tokens or its time are spent."""
 PRESSED_AT_MOST = 2
 """Times a step's model is told to answer."""
 _ENDS_OF_A_CELL = ("refusal", "context_full")
 _GO_ON = ("pause", "malformed")
 """Stops of a turn without calls that do not end its step."""
+
+
+def _exchange(turn: Turn, answer: Message) -> object:
+    """A turn and what answered it, but for the ids of its calls: equal if nothing is new."""
+    calls = [(call.tool, call.arguments) for call in turn.calls]
+    if isinstance(answer, ToolMessage):
+        return turn.text, calls, [(result.text, result.is_error) for result in answer.results]
+    # A pause is answered by nothing, and an API may pause as often as it likes.
+    return object() if answer is turn else (turn.text, calls, answer)
 
 
 async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

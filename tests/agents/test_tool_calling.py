@@ -189,6 +189,26 @@ def test_actions_past_the_ceiling_end_the_cell(converse: Converse) -> None:
     assert (ended.outcome.kind, ended.totals.actions) == ("out_of_actions", 2)
 
 
+def test_a_model_that_says_the_same_to_the_same_is_ended_before_its_budget(
+    converse: Converse,
+) -> None:
+    ended = converse(scenario("?"), Scripted(*[calls("echo here")] * 9))
+    assert (ended.outcome.kind, ended.totals.actions) == ("out_of_actions", 4)
+    assert "the same reply" in ended.outcome.reason
+    unread = replace(says("{"), stop="malformed", problem="it is not JSON")
+    assert len(converse(scenario("?"), Scripted(*[unread] * 9)).only(Usage)) == 4
+
+
+def test_a_command_that_is_repeated_until_it_says_something_new_is_no_loop(
+    converse: Converse,
+) -> None:
+    count = calls("echo x >> seen; wc -l < seen")
+    ended = converse(scenario("?"), Scripted(*[count] * 9, says("nine")))
+    assert (ended.outcome.kind, ended.totals.actions) == ("answered", 9)
+    paused = replace(says("so far"), stop="pause")
+    assert converse(scenario("?"), Scripted(*[paused] * 9, says("end"))).outcome.kind == "answered"
+
+
 def test_the_time_left_reaches_the_tool_call(tmp_path: Path) -> None:
     totals = UsageTotals()
     timeouts: list[float] = []
