@@ -13,6 +13,7 @@ from runner.records import Standing, Unscored, is_self_check
 from runner.records.run_store import LoadedCell
 from runner.report.clusters import Clusters
 from runner.report.figures import bounds, compared_score, key_f1, rounded, values
+from runner.report.keyed_figures import places_found
 from runner.report.records import ArmPair, Delta, Judgement, Layer, NoiseLayer, Variation
 from runner.report.view import ArmView, RunView, is_import, trial_of, verdicts
 from runner.scoring import statistics
@@ -25,6 +26,8 @@ SHELL_LABEL = "shell"
 BASELINE = Delta(judgement="baseline", says="baseline")
 NO_SHELL = Delta(judgement="not_compared", says="not compared: the run has no shell arm")
 NO_PAIR = Delta(judgement="not_compared", says="not compared: no trial that both arms have")
+LEAST_FOUND = 0.05
+"""Of the places, by the better of two arms, or nothing can be said of them but which is higher."""
 WITHOUT_SCORE = "not compared: no trial has a score in both arms"
 ArmKey = tuple[str, str]
 """Model and server."""
@@ -103,6 +106,7 @@ class Comparisons:
             margin=self.margin,
             noise=self._noise[arm.model],
             why_unranked=self._why_unranked(arm.model),
+            found=_most_found(baseline, arm),
         )
 
     def _why_unranked(self, model: str) -> str:
@@ -143,6 +147,8 @@ class _PairedDifference:
     """Of duplicates; None if nothing was repeated."""
     why_unranked: str
     """Empty if it may be."""
+    found: float | None
+    """Of the places that keys ask for, the arms' share, the greater; None where nothing has any."""
 
     @cached_property
     def by_scenario(self) -> Mapping[str, float]:
@@ -282,6 +288,8 @@ def _judgement(
         if no_better if side == "higher" else no_worse:
             return "small_difference", f"{side} than {one.against}, by less than {within}"
         return side, f"{side} than {one.against}"
+    if one.found is not None and one.found < LEAST_FOUND:
+        return "too_few", f"too little found to tell, {one.found:.3f} of the places at most"
     if no_worse and no_better:
         return "equivalent", f"equivalent to {one.against} within {within}"
     if no_worse:
@@ -385,6 +393,16 @@ def _duplicates(arms: Iterable[ArmView]) -> Iterator[tuple[LoadedCell, ...]]:
     for arm in arms:
         for inside in arm.by_scenario.values():
             yield inside.usable
+
+
+def _most_found(*arms: ArmView) -> float | None:
+    """An agent that finds nothing finds nothing with any server: that they are alike is no news.
+
+    Assay sensitivity: a trial that could not have shown a difference shows no equivalence (ICH
+    E10, 1.5).
+    """
+    shares = [share for arm in arms if (share := places_found(arm)) is not None]
+    return max(shares, default=None)
 
 
 def _not_scored(arm: ArmView, baseline: ArmView) -> Delta | None:

@@ -66,6 +66,11 @@ def _arm(arm: ArmView) -> KeyedArm:
     )
 
 
+def places_found(arm: ArmView) -> float | None:
+    """Recall, the mean over answers to questions that have places; None where there is none."""
+    return _mean_of(list(_verdicts(arm)), FOUND) if arm.clusters.by_keys else None
+
+
 def _needs_server(topic: Topic) -> bool:
     return topic.grep_f1 is not None and topic.grep_f1 < NEEDS_SERVER
 

@@ -100,6 +100,33 @@ def test_it_says_ranked_and_by_what_where_statistics_allow() -> None:
         assert "RANKED by exact keys: no judge." in text, form
 
 
+def test_an_agent_that_finds_nothing_in_either_arm_shows_no_server_to_be_as_good() -> None:
+    """The cheat: a model too weak to find a place finds no difference between any two servers."""
+
+    def blind(place: int, name: str, *, found: float) -> LoadedCell:
+        step = StepVerdict(
+            name="answer",
+            quality=found,
+            criteria={FOUND: FOUND_IT.model_copy(update={"score": found})},
+        )
+        given = verdict(found, steps=(step,), facts=())
+        return measured(cell(f"q{place}", name), found, verdict=given)
+
+    def judged_of(*, shell: float, server_finds: float) -> Report:
+        figures = {"shell": shell, "x": server_finds}
+        asked = {f"q{it}": scenario(f"q{it}", repository=ONE, asks="callers") for it in range(14)}
+        run = loaded(
+            [blind(it, name, found=own) for it in range(14) for name, own in figures.items()]
+        )
+        return build_report(run, asked, {"x": server("x")}, gate=KEYS)
+
+    nothing = judged_of(shell=0.02, server_finds=0.02)
+    assert "too little found to tell, 0.020 of the places" in arm(nothing, "x").delta.says
+    assert nothing.ranked_by == ""
+    assert judged_of(shell=0.5, server_finds=0.5).ranked_by
+    assert arm(judged_of(shell=0.0, server_finds=0.5), "x").delta.judgement == "higher"
+
+
 def test_too_few_questions_rank_nobody() -> None:
     few = [it for it in cells({"shell": SHELL, "x": up(0.2)}) if it.cell.scenario in ("q0", "q1")]
     asked = {name: scenario(name, repository=ONE, asks="callers") for name in ("q0", "q1")}
