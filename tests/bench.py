@@ -348,13 +348,8 @@ def round_trip(checkout: Checkout, size: Size) -> Figure:
 
 
 def bridge_cost(client: docker.DockerClient, image: str) -> Figure:
-    bridged_sec, direct_sec = bridge_sec(client, image)
-    return Figure(
-        name="ms that the bridge adds to an agent's request",
-        value=(bridged_sec - direct_sec) * 1e3,
-        bound=5,
-        detail=f"{bridged_sec * 1e3:.1f} ms, {direct_sec * 1e3:.1f} ms from this machine",
-    )
+    bridged_sec, command_sec = bridge_sec(client, image)
+    return ratio("an agent's request over the bridge / a shell's true", bridged_sec, command_sec, 2)
 
 
 def agent_cell_cost(checkout: Checkout, size: Size) -> Figure:

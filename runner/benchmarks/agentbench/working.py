@@ -76,8 +76,8 @@ class QueryConversation(Conversation):
 
     turns_per_step: int | None = ACTIONS
 
-    def _over(self, turns: int) -> Outcome | None:
-        over = super()._over(turns)
+    def _over(self, exchanges: Sequence[object]) -> Outcome | None:
+        over = super()._over(exchanges)
         replies = [message for message in self.messages if isinstance(message, Turn)]
         actions = self.totals.actions + sum(not turn.calls for turn in replies)
         if over is None and actions >= ACTIONS:
