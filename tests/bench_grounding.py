@@ -92,10 +92,10 @@ def _line(path: str, text: str, seed: random.Random) -> str:
 
 
 def _cpu(work: Callable[[], object]) -> float:
-    """CPU seconds of a call, those of the git process it keeps included."""
+    """CPU seconds of a call, those of the git process it keeps included; never 0."""
     begin = _cpu_now()
     work()
-    return _cpu_now() - begin
+    return max(_cpu_now() - begin, 1e-3)
 
 
 def _cpu_now() -> float:

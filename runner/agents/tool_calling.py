@@ -123,7 +123,9 @@ class Conversation:
         over = self.totals.over(self.scenario.budget)
         if over is not None:
             return over
-        if self.turns_per_step is not None and len(exchanges) >= self.turns_per_step:
+        if self.turns_per_step is not None:
+            if len(exchanges) < self.turns_per_step:
+                return None
             reason = f"{len(exchanges)} turns in one step"
             return Outcome(kind="out_of_actions", reason=reason)
         last = exchanges[-SAME_AT_MOST:]

@@ -107,6 +107,7 @@ class Comparisons:
             noise=self._noise[arm.model],
             why_unranked=self._why_unranked(arm.model),
             found=_most_found(baseline, arm),
+            room=_room(theirs, shared) if arm.clusters.by_keys else None,
         )
 
     def _why_unranked(self, model: str) -> str:
@@ -149,6 +150,8 @@ class _PairedDifference:
     """Empty if it may be."""
     found: float | None
     """Of the places that keys ask for, the arms' share, the greater; None where nothing has any."""
+    room: float | None
+    """What the baseline left to be gained in F1; None where no key bounds the figure."""
 
     @cached_property
     def by_scenario(self) -> Mapping[str, float]:
@@ -269,10 +272,14 @@ def _tested(one: _PairedDifference, tests: _AdjustedTests) -> Delta:
         return tested
     judgement, says = _judgement(one, tests, tested)
     could_miss = max(abs(low), abs(high)) if judgement == "no_difference" else None
-    says = f"{says}{one.clusters.where}"
-    return tested.model_copy(
-        update={"judgement": judgement, "says": says, "could_miss": could_miss}
-    )
+    could_gain = one.room if judgement == "no_worse" and _at_ceiling(one) else None
+    update = {
+        "judgement": judgement,
+        "says": f"{says}{one.clusters.where}",
+        "could_miss": could_miss,
+        "could_gain": None if could_gain is None else rounded(could_gain),
+    }
+    return tested.model_copy(update=update)
 
 
 def _judgement(
@@ -290,12 +297,18 @@ def _judgement(
         return side, f"{side} than {one.against}"
     if one.found is not None and one.found < LEAST_FOUND:
         return "too_few", f"too little found to tell, {one.found:.3f} of the places at most"
-    if no_worse and no_better:
+    if no_worse and no_better and not _at_ceiling(one):
         return "equivalent", f"equivalent to {one.against} within {within}"
     if no_worse:
-        return "no_worse", f"no worse than {one.against} by {within}"
+        ceiling = f", which left {one.room:.3f} to gain" if _at_ceiling(one) else ""
+        return "no_worse", f"no worse than {one.against} by {within}{ceiling}"
     noise = " (inside the noise floor)" if side else ""
     return "no_difference", f"no difference detected{noise}"
+
+
+def _at_ceiling(one: _PairedDifference) -> bool:
+    """As good as all was found without the server: a gain of the margin could not have shown."""
+    return one.room is not None and one.margin is not None and one.room < one.margin
 
 
 def _side(tested: Delta) -> Literal["higher", "lower", ""]:
@@ -403,6 +416,12 @@ def _most_found(*arms: ArmView) -> float | None:
     """
     shares = [share for arm in arms if (share := places_found(arm)) is not None]
     return max(shares, default=None)
+
+
+def _room(
+    theirs: Mapping[statistics.Trial, float], shared: Mapping[statistics.Trial, float]
+) -> float:
+    return 1 - statistics.mean([theirs[trial] for trial in shared])
 
 
 def _not_scored(arm: ArmView, baseline: ArmView) -> Delta | None:

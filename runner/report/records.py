@@ -104,6 +104,8 @@ class Delta(Record):
     """Two-sided, adjusted by Holm for all comparisons of the run."""
     could_miss: Number | None = None
     """Of no difference detected: how large a one the interval leaves open."""
+    could_gain: Number | None = unless_none()
+    """Of an arm that is no worse: the F1 that the other left it to gain, less than the margin."""
     clusters: Count = 0
     cluster: ClusterKind | None = None
     scenarios: Count = 0

@@ -117,7 +117,10 @@ def _sentence(report: Report, arm: ArmReport) -> str:
     }.get(delta.judgement)
     if said is None:
         return f"{name}: {clean(delta.says)}."
-    return f"{said} ({_extent_of(report, delta)}){_cost(arm)}{_where(delta)}."
+    ceiling = ""
+    if delta.could_gain is not None:
+        ceiling = f" The shell left it {delta.could_gain:.3f} to gain."
+    return f"{said} ({_extent_of(report, delta)}){_cost(arm)}{_where(delta)}.{ceiling}"
 
 
 def _figure(delta: Delta, *, sized: bool = False) -> str:

@@ -306,14 +306,16 @@ def unfinished(of: Cell) -> LoadedCell:
     return LoadedCell(cell=of, result=None, attempts=0, scorecard=None)
 
 
-def loaded(cells: Sequence[LoadedCell], *, ungated: bool = False) -> LoadedRun:
+def loaded(
+    cells: Sequence[LoadedCell], *, ungated: bool = False, margin: float | None = None
+) -> LoadedRun:
     planned = tuple(one.cell for one in cells)
     plan = Plan(
         run="flask-run",
         created_at="2026-01-02T03:04:05Z",
         ungated=ungated,
         cells=planned,
-        study=Study(seed=SEED, pass_at=0.5, blocks=draw_blocks(planned, SEED)),
+        study=Study(seed=SEED, pass_at=0.5, blocks=draw_blocks(planned, SEED), margin=margin),
     )
     return LoadedRun(plan=plan, cells=tuple(cells))
 

@@ -29,10 +29,7 @@ def run_of(differences: Differences, *, margin: float | None = None, **more: Any
         cells.append(measured(cell(f"s{place}"), 0.5))
         for name, gaps in differences.items():
             cells.append(measured(cell(f"s{place}", name), 0.5 + gaps[place]))
-    run = loaded(cells, **more)
-    assert run.plan.study is not None
-    study = run.plan.study.model_copy(update={"margin": margin})
-    return replace(run, plan=run.plan.model_copy(update={"study": study}))
+    return loaded(cells, margin=margin, **more)
 
 
 def report_of(run: LoadedRun, **changes: Any) -> Report:

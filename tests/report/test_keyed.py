@@ -68,9 +68,13 @@ def cells(figures: Mapping[str, Sequence[float]], model: str = MODEL) -> list[Lo
 
 
 def report_of(
-    figures: Mapping[str, Sequence[float]], *, gate: Gate | None = KEYS, model: str = MODEL
+    figures: Mapping[str, Sequence[float]],
+    *,
+    gate: Gate | None = KEYS,
+    model: str = MODEL,
+    margin: float | None = None,
 ) -> Report:
-    run = loaded(cells(figures, model))
+    run = loaded(cells(figures, model), margin=margin)
     asked = {
         f"q{place}": scenario(
             f"q{place}", repository=ONE, asks=KINDS[place % 2], grep_f1=0.2 if place < 7 else 0.9
@@ -125,6 +129,19 @@ def test_an_agent_that_finds_nothing_in_either_arm_shows_no_server_to_be_as_good
     assert nothing.ranked_by == ""
     assert judged_of(shell=0.5, server_finds=0.5).ranked_by
     assert arm(judged_of(shell=0.0, server_finds=0.5), "x").delta.judgement == "higher"
+
+
+def test_where_the_shell_finds_all_a_server_is_no_worse_and_nobody_calls_it_as_good() -> None:
+    """The cheat: questions so easy that no server could have shown what it is worth."""
+    (easy, worth) = ({name: (f1,) * len(SHELL) for name in ("shell", "x")} for f1 in (0.98, 0.5))
+    delta = arm(report_of(easy, margin=0.05), "x").delta
+    assert (delta.judgement, delta.could_gain) == ("no_worse", 0.02)
+    for form, text in all_forms(report_of(easy, margin=0.05)).items():
+        assert "equivalent" not in text or form == "json", form
+    screen = terminal_first.render(report_of(easy, margin=0.05), "r.html", width=80)
+    assert "left it 0.020 to gain" in " ".join(screen.split())
+    delta = arm(report_of(worth, margin=0.05), "x").delta
+    assert (delta.judgement, delta.could_gain) == ("equivalent", None)
 
 
 def test_too_few_questions_rank_nobody() -> None:
