@@ -20,7 +20,7 @@ from runner.benchmarks.agentbench.proof.execution import (
     unseen,
 )
 from runner.benchmarks.agentbench.proof.trajectory import steps_of
-from runner.benchmarks.agentbench.queries import Query, ReferenceCall
+from runner.benchmarks.agentbench.queries import DeadEnd, Query, ReferenceCall
 from runner.sandbox.session import McpResult
 from tests.benchmarks.agentbench.material import PUMP, TRENCH, query_of, value
 
@@ -127,11 +127,28 @@ SOUND = {"convert_length": lambda _: "451.1155 ft", "total_price": total}
 def test_a_dead_end_is_gone_into_first_and_the_way_back_is_open() -> None:
     tools = Tools(**SOUND, day_rate=lambda _: "there is no pump for hire")
     assert asyncio.run(drift(ASTRAY, tools)) == []
-    assert tools.asked[0] == {"machine": "pump"}
-    assert tools.asked[1:] == [
-        {"value": 137.5, "from": "m", "to": "ft"},
-        {"length": 451.1155, "each": 3.2},
-    ]
+    calls = [{"value": 137.5, "from": "m", "to": "ft"}, {"length": 451.1155, "each": 3.2}]
+    assert tools.asked == [*calls, {"machine": "pump"}, *calls]
+
+
+def test_a_trajectory_that_needs_what_comes_of_a_dead_end_is_found() -> None:
+    query = written_and_read(seen_at="seven")
+    write, read = query.calls
+    writing = DeadEnd(server="board", tool="write", arguments=write.arguments, result="seven")
+    unwritten = query.model_copy(
+        update={"calls": (read,), "values": (value("seven", 1),), "dead_ends": (writing,)}
+    )
+    ((key, message),) = asyncio.run(drift(unwritten, Board()))
+    assert key == "calls[0].result"
+    assert "recorded 'seven', now ''" in message
+
+
+def test_a_dead_end_that_sees_what_the_trajectory_writes_is_found() -> None:
+    early = DeadEnd(server="board", tool="look", result="nothing")
+    query = written_and_read(seen_at="seven").model_copy(update={"dead_ends": (early,)})
+    ((key, message),) = asyncio.run(drift(query, Board()))
+    assert key == "dead_ends[0].result"
+    assert "now 'seven'" in message
 
 
 def test_a_dead_end_that_is_fed_is_gone_into_as_soon_as_it_can_be() -> None:

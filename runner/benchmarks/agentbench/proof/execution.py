@@ -76,7 +76,17 @@ async def execute(steps: Sequence[Step], caller: Caller) -> list[ExecutedCall]:
 
 
 async def drift(query: Query, caller: Caller) -> list[tuple[str, str]]:
-    """Key and message of every call and dead end that does not give what was recorded."""
+    """Key and message of every call and dead end that does not give what was recorded.
+
+    Without the dead ends first: nothing that the trajectory needs may come of them.
+    """
+    found = await _drift_of(query.model_copy(update={"dead_ends": ()}), caller)
+    if query.dead_ends and not found:
+        found = await _drift_of(query, caller)
+    return found
+
+
+async def _drift_of(query: Query, caller: Caller) -> list[tuple[str, str]]:
     steps = steps_of(query)
     try:
         made = await execute(steps, caller)
