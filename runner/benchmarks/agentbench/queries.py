@@ -60,6 +60,22 @@ class ReferenceCall(Record):
         return gives
 
 
+class DeadEnd(Record):
+    """A call that somebody would reasonably make first, and from which they have to turn back.
+
+    The file is not where the user says, the row is closed, the name is spelt otherwise, or the tool
+    refuses what it is asked.
+    """
+
+    server: Name
+    """One of the query's: another may not be offered."""
+    tool: Annotated[str, Field(min_length=1)]
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """As a `ReferenceCall`'s: it may be fed by what the trajectory gives."""
+    result: str = ""
+    """As it was recorded, be it an answer or an error. Empty in a draft."""
+
+
 class ReferenceValue(Record):
     """One thing that a right answer says: what makes it right."""
 
@@ -86,6 +102,8 @@ class Query(Record):
     values: Annotated[tuple[ReferenceValue, ...], Field(min_length=1)]
     calls: Annotated[tuple[ReferenceCall, ...], Field(min_length=1)]
     """The reference trajectory, in order."""
+    dead_ends: tuple[DeadEnd, ...] = ()
+    """Ways that look right and lead to no value; the trajectory takes none of them."""
     provenance: Annotated[str, Field(min_length=1)]
     """Who wrote it and who has read it; a generated one names its model."""
     unreviewed: bool = False

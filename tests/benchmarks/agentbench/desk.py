@@ -25,6 +25,8 @@ def answer(tool, given):
     calls += 1
     if tool == "multiply":
         return "product: %g" % (given["a"] * given["b"]), False
+    if tool == "spell" and not str(given["number"]).isdigit():
+        return "no digits: %s" % given["number"], True
     if tool == "spell":
         return " ".join("zero one two three four five six seven eight nine".split()[int(d)]
                         for d in str(given["number"])), False

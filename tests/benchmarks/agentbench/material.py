@@ -6,6 +6,7 @@ from typing import Any
 
 from runner.benchmarks.agentbench.queries import (
     Category,
+    DeadEnd,
     Query,
     ReferenceCall,
     ReferenceValue,
@@ -35,6 +36,13 @@ DIGGER = ReferenceCall(
     tool="day_rate",
     arguments={"machine": "digger"},
     result='{"machine": "digger", "day_rate": 212.75}',
+)
+
+PUMP = DeadEnd(
+    server="price_list",
+    tool="day_rate",
+    arguments={"machine": "pump"},
+    result="there is no pump for hire",
 )
 
 

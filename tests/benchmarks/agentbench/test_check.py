@@ -17,6 +17,7 @@ from tests.benchmarks.agentbench.material import (
     FEET,
     POUNDS,
     PRICE,
+    PUMP,
     RENTAL,
     TOTAL,
     TRENCH,
@@ -206,6 +207,60 @@ def test_a_result_written_into_a_later_call_by_hand_is_found() -> None:
         "multi-server-parallel-call", calls=(unfed(TRENCH), priced), values=(FEET, TOTAL)
     )
     assert any("'451.1155' is what call 1 gives" in line for line in found(query))
+
+
+# --- dead ends ------------------------------------------------------------------------------
+
+
+def astray(**changes: Any) -> Query:
+    """A query with one dead end, and something else in that."""
+    return query_of("multi-server-sequential-call", dead_ends=(PUMP.model_copy(update=changes),))
+
+
+def test_a_way_that_the_query_suggests_and_that_leads_nowhere_is_a_dead_end() -> None:
+    assert found(astray()) == []
+
+
+@pytest.mark.parametrize("result", ["a pump is 1,443.57", "1443.5696 with it", "See 1443.57 in B."])
+def test_a_dead_end_that_holds_a_value_is_none(result: str) -> None:
+    only(astray(result=result), at="dead_ends[0].result", says="holds '1,443.57', a value")
+
+
+def test_a_dead_end_whose_words_the_query_does_not_say_is_nobody_s_first_way() -> None:
+    says = "no word of them stands in the query"
+    only(astray(arguments={"machine": "crane"}), at="dead_ends[0].arguments", says=says)
+    # Neither SQL's own words, nor what it is fed, nor the ending of a file's name.
+    fed = TRENCH.model_copy(update={"gives": {"feet": r"([\d.]+) ft", "trench": r"\d+\.(\d)"}})
+    told = {"query": "SELECT a FROM b WHERE LINE = 1", "file": "{{trench}}/a.foot"}
+    query = query_of(
+        "multi-server-sequential-call",
+        query="I line 137.5 m of trench from where it begins. WHERE is a foot of it?",
+        calls=(fed, PRICE),
+        dead_ends=(PUMP.model_copy(update={"arguments": told}),),
+    )
+    assert any(f"dead_ends[0].arguments: {says}" in line for line in found(query))
+
+
+def test_a_dead_end_is_not_a_way_that_the_trajectory_takes() -> None:
+    taken = {"tool": RENTAL.tool, "arguments": RENTAL.arguments, "server": RENTAL.server}
+    query = query_of("single-server-parallel-call", dead_ends=(PUMP.model_copy(update=taken),))
+    assert any("dead_ends[0]: is a call of the trajectory" in line for line in found(query))
+
+
+def test_a_dead_end_is_on_a_server_of_the_query_and_fed_by_its_calls() -> None:
+    only(astray(server="tool_shed"), at="dead_ends[0].server", says="is none of the query's")
+    unknown = {"machine": "pump {{yards}}"}
+    only(astray(arguments=unknown), at="dead_ends[0].arguments", says="no call gives {{yards}}")
+    assert found(astray(arguments={"machine": "pump {{feet}}"})) == []
+
+
+def test_a_dead_end_that_nobody_has_gone_into_is_to_be_recorded() -> None:
+    only(astray(result=""), at="dead_ends[0].result", says="agentbench record")
+
+
+def test_a_query_that_names_the_tool_of_a_dead_end_is_found() -> None:
+    query = astray().model_copy(update={"query": "Line 137.5 m at 3.2 a foot; day_rate of a pump?"})
+    only(query, at="query", says="names 'day_rate'")
 
 
 # --- the answer and the query ---------------------------------------------------------------

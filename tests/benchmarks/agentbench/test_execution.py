@@ -19,9 +19,10 @@ from runner.benchmarks.agentbench.proof.execution import (
     recorded,
     unseen,
 )
-from runner.benchmarks.agentbench.queries import Query, ReferenceCall
+from runner.benchmarks.agentbench.proof.trajectory import steps_of
+from runner.benchmarks.agentbench.queries import DeadEnd, Query, ReferenceCall
 from runner.sandbox.session import McpResult
-from tests.benchmarks.agentbench.material import TRENCH, query_of, value
+from tests.benchmarks.agentbench.material import PUMP, TRENCH, query_of, value
 
 
 class Tools:
@@ -51,7 +52,7 @@ CHAIN = query_of("multi-server-sequential-call")
 
 def test_a_later_call_is_fed_what_the_earlier_one_gives_now() -> None:
     yards = Tools(convert_length=lambda _: "150.4 ft", total_price=total)
-    made = asyncio.run(execute(CHAIN.calls, yards))
+    made = asyncio.run(execute(steps_of(CHAIN), yards))
     assert made[1].arguments == {"length": 150.4, "each": 3.2}
     assert made[1].result.text == '{"total": 481.2800}'
 
@@ -72,8 +73,8 @@ def test_every_result_that_drifted_is_told_with_its_call() -> None:
 
 def test_a_trajectory_ends_at_the_call_that_fails() -> None:
     with pytest.raises(CannotGoOn, match="total_price failed: price_list has none") as stopped:
-        asyncio.run(execute(CHAIN.calls, Tools(convert_length=feet)))
-    assert stopped.value.index == 1
+        asyncio.run(execute(steps_of(CHAIN), Tools(convert_length=feet)))
+    assert stopped.value.key == "calls[1]"
 
 
 def test_a_result_that_gives_nothing_ends_it_too() -> None:
@@ -115,6 +116,70 @@ def test_a_difference_is_shown_where_it_is() -> None:
     )
     assert difference("12", "123").startswith("differs from character 2 on")
     assert TRENCH.gives
+
+
+# --- dead ends ------------------------------------------------------------------------------
+
+ASTRAY = query_of("multi-server-sequential-call", dead_ends=(PUMP,))
+SOUND = {"convert_length": lambda _: "451.1155 ft", "total_price": total}
+
+
+def test_a_dead_end_is_gone_into_first_and_the_way_back_is_open() -> None:
+    tools = Tools(**SOUND, day_rate=lambda _: "there is no pump for hire")
+    assert asyncio.run(drift(ASTRAY, tools)) == []
+    calls = [{"value": 137.5, "from": "m", "to": "ft"}, {"length": 451.1155, "each": 3.2}]
+    assert tools.asked == [*calls, {"machine": "pump"}, *calls]
+
+
+def test_a_trajectory_that_needs_what_comes_of_a_dead_end_is_found() -> None:
+    query = written_and_read(seen_at="seven")
+    write, read = query.calls
+    writing = DeadEnd(server="board", tool="write", arguments=write.arguments, result="seven")
+    unwritten = query.model_copy(
+        update={"calls": (read,), "values": (value("seven", 1),), "dead_ends": (writing,)}
+    )
+    ((key, message),) = asyncio.run(drift(unwritten, Board()))
+    assert key == "calls[0].result"
+    assert "recorded 'seven', now ''" in message
+
+
+def test_a_dead_end_that_sees_what_the_trajectory_writes_is_found() -> None:
+    early = DeadEnd(server="board", tool="look", result="nothing")
+    query = written_and_read(seen_at="seven").model_copy(update={"dead_ends": (early,)})
+    ((key, message),) = asyncio.run(drift(query, Board()))
+    assert key == "dead_ends[0].result"
+    assert "now 'seven'" in message
+
+
+def test_a_dead_end_that_is_fed_is_gone_into_as_soon_as_it_can_be() -> None:
+    fed = PUMP.model_copy(update={"arguments": {"machine": "pump of {{feet}} ft"}})
+    query = query_of("multi-server-sequential-call", dead_ends=(fed, PUMP))
+    keys = [key for key, _ in steps_of(query)]
+    assert keys == ["dead_ends[1]", "calls[0]", "dead_ends[0]", "calls[1]"]
+    tools = Tools(**SOUND, day_rate=lambda _: "none")
+    asyncio.run(execute(steps_of(query), tools))
+    assert tools.asked[2] == {"machine": "pump of 451.1155 ft"}
+
+
+def test_a_dead_end_that_answers_otherwise_now_is_found() -> None:
+    tools = Tools(**SOUND, day_rate=lambda _: "there is a pump for hire")
+    ((key, message),) = asyncio.run(drift(ASTRAY, tools))
+    assert key == "dead_ends[0].result"
+    assert message.startswith("differs from character 9 on")
+
+
+def test_an_error_is_a_dead_end_like_another_and_is_recorded() -> None:
+    fresh = asyncio.run(recorded(ASTRAY, Tools(**SOUND)))
+    assert fresh.dead_ends[0].result == "price_list has none"
+    assert asyncio.run(drift(fresh, Tools(**SOUND))) == []
+
+
+def test_a_dead_end_that_answers_differently_each_time_is_not_recorded() -> None:
+    results = iter(["none", "one"])
+    tools = Tools(**SOUND, day_rate=lambda _: next(results))
+    with pytest.raises(CannotGoOn, match="day_rate answers differently each time") as stopped:
+        asyncio.run(recorded(ASTRAY, tools))
+    assert stopped.value.key == "dead_ends[0]"
 
 
 # --- what a call is said to see of another's writing -----------------------------------------

@@ -93,6 +93,19 @@ def test_a_call_that_fails_or_ends_its_server_is_not_recorded_and_others_are(
     assert queries(checkout)["other"].calls[0].result == "product: 1961"
 
 
+def test_a_dead_end_may_be_an_error_but_not_a_tool_that_there_is_not(tmp_path: Path) -> None:
+    refusing = {"server": "words", "tool": "spell", "arguments": {"number": "tickets"}}
+    astray = {**CHAIN, "dead_ends": [refusing]}
+    nowhere = {**SINGLE, "dead_ends": [{"server": "sums", "tool": "seats"}]}
+    checkout = make(tmp_path, astray, nowhere)
+    done = checkout.said("agentbench", "record", drafts(checkout))
+    assert "dead_ends[0]: seats failed: sums offers no tool 'seats'" in done.stdout
+    assert "ok   cheque" in done.stdout
+    assert [end.result for end in queries(checkout)["cheque"].dead_ends] == ["no digits: tickets"]
+    done = checkout.said("agentbench", "check", drafts(checkout), "--id", "cheque")
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_sound_recording_of_a_query_that_cheats_says_so(tmp_path: Path) -> None:
     superfluous = {
         **SINGLE,

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from runner.benchmarks.agentbench.judging.wanted import wanted
 from runner.benchmarks.agentbench.proof.execution import MOST_TOGETHER, cells_for
-from runner.benchmarks.agentbench.proof.suite import Suite, chosen, load_suite, read_queries
+from runner.benchmarks.agentbench.proof.suite import (
+    FOLDER,
+    Suite,
+    chosen,
+    load_suite,
+    read_queries,
+)
 from runner.benchmarks.agentbench.proof.yaml_records import as_yaml, write_yaml
 from runner.benchmarks.agentbench.queries import Category, Queries, Query, ReferenceCall
 from runner.benchmarks.agentbench.writing.drafts import read_drafts
 from runner.records import parse_yaml
 from runner.support.errors import CatalogError, FairtrialError
 from tests.benchmarks.agentbench.material import TRENCH, query_of, unfed
+from tests.checkout import ROOT
 
 TESTBED = ("price_list", "unit_calc")
 SINGLE: Category = "single-server-single-call"
@@ -154,6 +164,47 @@ def test_whatever_a_tool_answers_is_read_as_it_was_written(result: str) -> None:
     call = ReferenceCall(server="unit_calc", tool="t", arguments={"x": [result]}, result=result)
     queries = Queries(queries=(query_of(SINGLE, calls=(call,)),))
     assert parse_yaml(as_yaml(queries), Queries, where="x") == queries
+
+
+# --- the one that ships ---------------------------------------------------------------------
+
+STATEFUL = {"registers", "share", "workbooks"}
+LONG_CHARS = 700
+LEAST = {
+    "queries": 321,
+    "need four to ten calls": 168,
+    "hold state": 133,
+    "have dead ends": 24,
+    "are long and ask for no number": 25,
+    "are long and ask for words alone": 13,
+    "median characters": 762,
+}
+
+
+def asks_for_a_number(query: Query) -> bool:
+    return any(wanted(value.text).quantity is not None for value in query.values)
+
+
+def asks_for_words_alone(query: Query) -> bool:
+    """No date, time, or code with a figure in it either."""
+    return not any(re.search(r"\d", value.text) for value in query.values)
+
+
+def test_the_suite_that_ships_loses_nothing_of_what_makes_it_hard() -> None:
+    """Least figures: who takes a query out puts another in."""
+    folder = ROOT / FOLDER
+    queries = [one for file in folder.glob("*.yaml") for one in read_queries(file).queries]
+    long = [query for query in queries if len(query.query) >= LONG_CHARS]
+    counts = {
+        "queries": len(queries),
+        "need four to ten calls": sum(4 <= len(query.calls) <= 10 for query in queries),
+        "hold state": sum(not STATEFUL.isdisjoint(query.servers) for query in queries),
+        "have dead ends": sum(bool(query.dead_ends) for query in queries),
+        "are long and ask for no number": sum(not asks_for_a_number(query) for query in long),
+        "are long and ask for words alone": sum(map(asks_for_words_alone, long)),
+        "median characters": median(len(query.query) for query in queries),
+    }
+    assert {what: counts[what] for what in LEAST if counts[what] < LEAST[what]} == {}
 
 
 # --- cells ----------------------------------------------------------------------------------

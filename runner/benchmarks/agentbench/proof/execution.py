@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from runner.benchmarks.agentbench.proof.trajectory import NotGiven, as_text, fill_feeds, given_by
-from runner.benchmarks.agentbench.queries import Query, ReferenceCall
+from runner.benchmarks.agentbench.proof.trajectory import (
+    NotGiven,
+    Step,
+    as_text,
+    fill_feeds,
+    given_by,
+    steps_of,
+)
+from runner.benchmarks.agentbench.queries import DeadEnd, Query, ReferenceCall
 from runner.benchmarks.agentbench.testbed.router import Router
 from runner.sandbox.session import McpResult
 from runner.support.errors import FairtrialError
@@ -16,13 +23,14 @@ from runner.support.errors import FairtrialError
 MOST_TOGETHER = 8
 """Servers in a cell; a hundred megabytes each."""
 SHOWN_CHARS = 200
+C = TypeVar("C", ReferenceCall, DeadEnd)
 
 
 class Caller(Protocol):
     """What executes one call."""
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
-        """Raises FairtrialError if the server cannot be had."""
+        """Raises FairtrialError if the server, or its tool, cannot be had."""
 
 
 # --- one trajectory -------------------------------------------------------------------------
@@ -38,44 +46,57 @@ class ExecutedCall:
 
 
 class CannotGoOn(Exception):  # noqa: N818 - it ends one trajectory, and is no fault of ours
-    """A trajectory that cannot be executed: at which of its calls, from 0, and why."""
+    """A trajectory that cannot be executed: at which key of its query, and why."""
 
-    def __init__(self, index: int, why: str) -> None:
+    def __init__(self, key: str, why: str) -> None:
         super().__init__(why)
-        self.index = index
+        self.key = key
 
 
-async def execute(calls: Sequence[ReferenceCall], caller: Caller) -> list[ExecutedCall]:
+async def execute(steps: Sequence[Step], caller: Caller) -> list[ExecutedCall]:
     """Make the calls in order, each fed by what the earlier ones give now.
 
-    Raises CannotGoOn at an error result, or a name that nothing gives.
+    Raises CannotGoOn at a name that nothing gives, or an error result of the trajectory: a dead end
+    may well be one.
     """
     given: dict[str, str] = {}
     made = []
-    for index, call in enumerate(calls):
+    for key, call in steps:
         try:
             arguments = fill_feeds(call.arguments, given)
             result = await caller.call(call.server, call.tool, arguments)
-            if result.is_error:
-                raise CannotGoOn(index, f"{call.tool} failed: {result.text[:SHOWN_CHARS]}")
-            given |= given_by(call, result.text)
+            if isinstance(call, ReferenceCall):
+                if result.is_error:
+                    raise CannotGoOn(key, f"{call.tool} failed: {result.text[:SHOWN_CHARS]}")
+                given |= given_by(call, result.text)
         except (NotGiven, FairtrialError) as error:
-            raise CannotGoOn(index, str(error)) from error
+            raise CannotGoOn(key, str(error)) from error
         made.append(ExecutedCall(arguments=arguments, result=result))
     return made
 
 
 async def drift(query: Query, caller: Caller) -> list[tuple[str, str]]:
-    """Key and message of every call that does not give what was recorded."""
+    """Key and message of every call and dead end that does not give what was recorded.
+
+    Without the dead ends first: nothing that the trajectory needs may come of them.
+    """
+    found = await _drift_of(query.model_copy(update={"dead_ends": ()}), caller)
+    if query.dead_ends and not found:
+        found = await _drift_of(query, caller)
+    return found
+
+
+async def _drift_of(query: Query, caller: Caller) -> list[tuple[str, str]]:
+    steps = steps_of(query)
     try:
-        made = await execute(query.calls, caller)
+        made = await execute(steps, caller)
     except CannotGoOn as stop:
-        return [(f"calls[{stop.index}]", str(stop))]
+        return [(stop.key, str(stop))]
     found = []
-    for index, (call, now) in enumerate(zip(query.calls, made, strict=True)):
+    for (key, call), now in zip(steps, made, strict=True):
         if now.result.text != call.result:
             message = difference(call.result, now.result.text)
-            found.append((f"calls[{index}].result", message))
+            found.append((f"{key}.result", message))
     return found
 
 
@@ -150,21 +171,31 @@ def day_shown(made: ExecutedCall, today: date) -> str:
 
 
 async def recorded(query: Query, caller: Caller) -> Query:
-    """The query with its calls' results as they are now.
+    """The query with the results of its calls and dead ends as they are now.
 
     Raises CannotGoOn as `execute`, and if two executions differ or show today's date: no answer
     would stay right.
     """
-    first, second = await execute(query.calls, caller), await execute(query.calls, caller)
-    calls = []
-    for index, (call, made, again) in enumerate(zip(query.calls, first, second, strict=True)):
+    steps = steps_of(query)
+    first, second = await execute(steps, caller), await execute(steps, caller)
+    results = {}
+    for (key, call), made, again in zip(steps, first, second, strict=True):
         if made.result.text != again.result.text:
             told = difference(made.result.text, again.result.text)
-            raise CannotGoOn(index, f"{call.tool} answers differently each time: {told}")
+            raise CannotGoOn(key, f"{call.tool} answers differently each time: {told}")
         if day := day_shown(made, date.today()):
-            raise CannotGoOn(index, f"{call.tool} tells the day, {day}: tomorrow it will differ")
-        calls.append(call.model_copy(update={"result": made.result.text}))
-    return query.model_copy(update={"calls": tuple(calls)})
+            raise CannotGoOn(key, f"{call.tool} tells the day, {day}: tomorrow it will differ")
+        results[key] = made.result.text
+    calls = _with_results("calls", query.calls, results)
+    dead_ends = _with_results("dead_ends", query.dead_ends, results)
+    return query.model_copy(update={"calls": calls, "dead_ends": dead_ends})
+
+
+def _with_results(key: str, calls: Sequence[C], results: Mapping[str, str]) -> tuple[C, ...]:
+    return tuple(
+        call.model_copy(update={"result": results[f"{key}[{index}]"]})
+        for index, call in enumerate(calls)
+    )
 
 
 # --- cells ----------------------------------------------------------------------------------
@@ -177,12 +208,13 @@ class RouterCaller:
     router: Router
 
     async def call(self, server: str, tool: str, arguments: Mapping[str, Any]) -> McpResult:
-        """A server that is gone, or has no such tool, is an error result."""
+        """Raises FairtrialError for a server that is gone, or has no such tool: that is no answer
+        of its, which a dead end might be."""
         try:
             name = self.router.named(server, tool)
         except KeyError as error:
             what = self.router.gone.get(server) or str(error.args[0])
-            return McpResult(text=what, is_error=True, wall_sec=0.0)
+            raise FairtrialError(f"{tool} failed: {what}") from error
         return await self.router.call(name, arguments)
 
 

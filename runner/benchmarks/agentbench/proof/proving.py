@@ -192,7 +192,7 @@ async def record(file: Path, name: str, caller: Caller) -> list[Problem]:
     try:
         queries[index] = await recorded(queries[index], caller)
     except CannotGoOn as stop:
-        return [Problem(where=f"{where}.calls[{stop.index}]", message=str(stop))]
+        return [Problem(where=f"{where}.{stop.key}", message=str(stop))]
     # Each at once: what is recorded must outlive whatever ends the next one.
     write_yaml(file, Queries(queries=tuple(queries)))
     return query_problems(queries[index], where)

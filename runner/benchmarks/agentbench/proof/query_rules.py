@@ -32,8 +32,15 @@ from runner.benchmarks.agentbench.proof.trajectory import (
     one_number,
     stands,
     stands_in,
+    steps_of,
 )
-from runner.benchmarks.agentbench.queries import GIVEN, Query, ReferenceCall, ReferenceValue
+from runner.benchmarks.agentbench.queries import (
+    GIVEN,
+    DeadEnd,
+    Query,
+    ReferenceCall,
+    ReferenceValue,
+)
 from runner.support.errors import Problem
 
 LONG_TEXT = 8
@@ -124,13 +131,13 @@ def _as_problems(found: Sequence[tuple[str, str]], where: str) -> list[Problem]:
 
 
 def _unrecorded(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
-    for index, call in enumerate(trajectory.query.calls):
+    for key, call in steps_of(trajectory.query):
         if not call.result:
             hint = "`fairtrial agentbench record FILE` fills it in"
-            yield f"calls[{index}].result", f"is not recorded; {hint}"
+            yield f"{key}.result", f"is not recorded; {hint}"
         elif len(call.result) > LONGEST_RESULT:
             message = f"has {len(call.result)} characters; {LONGEST_RESULT} are the most"
-            yield f"calls[{index}].result", message
+            yield f"{key}.result", message
 
 
 def _feeding(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
@@ -270,6 +277,42 @@ def _is_lost(value: ReferenceValue, trajectory: Trajectory, left: Collection[int
     return not any(stands_in(result, value.shown or value.text) for result in results)
 
 
+# --- dead ends ------------------------------------------------------------------------------
+
+
+def _dead_ends(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """Each is a way that the query suggests, and leads to nothing that is asked."""
+    query = trajectory.query
+    for index, end in enumerate(query.dead_ends):
+        key = f"dead_ends[{index}]"
+        if end.server not in query.servers:
+            yield f"{key}.server", f"{end.server!r} is none of the query's: it may not be offered"
+        for name in sorted(fed_names(end) - trajectory.given.keys()):
+            yield f"{key}.arguments", f"no call gives {{{{{name}}}}}"
+        if any(_is_same_call(end, call) for call in query.calls):
+            yield key, "is a call of the trajectory: it leads on"
+        if not any(stands(word, query.query) for word in _words_of(end)):
+            hint = "a dead end is what somebody tries first who has read the query"
+            yield f"{key}.arguments", f"no word of them stands in the query; {hint}"
+        for value in query.values:
+            if any(stands_in(end.result, text) for text in {value.text, value.shown or value.text}):
+                yield f"{key}.result", f"holds {value.text!r}, a value: it is no dead end"
+
+
+def _is_same_call(end: DeadEnd, call: ReferenceCall) -> bool:
+    return (end.server, end.tool, end.arguments) == (call.server, call.tool, call.arguments)
+
+
+_TOLD_WORD = re.compile(r"(?<![^\W\d_])(?<!\.)[^\W\d_]{4,}")
+"""`harbour` and `tariff` of `harbour/tariff-old.md`. Shorter ones are in a message by chance."""
+
+
+def _words_of(end: DeadEnd) -> list[str]:
+    """What its arguments say, but for what they are fed and SQL's own words, in capitals."""
+    texts = [GIVEN.sub(" ", str(leaf)) for leaf in leaves(end.arguments)]
+    return [word for text in texts for word in _TOLD_WORD.findall(text) if not word.isupper()]
+
+
 # --- the answer -----------------------------------------------------------------------------
 
 
@@ -369,7 +412,7 @@ def half_of_last_digit(text: str) -> float:
 
 def _names_no_tool(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
     query = trajectory.query
-    names = {*query.servers, *(call.tool for call in query.calls)}
+    names = {*query.servers, *(call.tool for _, call in steps_of(query))}
     for name in sorted(names):
         if is_named(name, query.query):
             yield "query", f"names {name!r}: a user knows no tools"
@@ -391,6 +434,7 @@ RULES: tuple[Rule, ...] = (
     _dependency,
     _scope,
     _needed,
+    _dead_ends,
     _values,
     _judged,
     _names_no_tool,

@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
-from runner.benchmarks.agentbench.queries import GIVEN, ReferenceCall
+from runner.benchmarks.agentbench.queries import GIVEN, DeadEnd, Query, ReferenceCall
 from runner.records import load_json
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\.?\d)")
@@ -19,6 +20,32 @@ TELLING_DIGITS = 3
 
 class NotGiven(Exception):  # noqa: N818 - it says what is wrong with a trajectory
     """What a call needs was not given, or not found in a result. Its text says which."""
+
+
+# --- what is executed -----------------------------------------------------------------------
+
+Step = tuple[str, ReferenceCall | DeadEnd]
+"""A key of the query, such as `calls[2]`, and what is called there."""
+
+
+def steps_of(query: Query) -> list[Step]:
+    """The trajectory, and each dead end in it as soon as what it is fed by is given.
+
+    An agent that knows no better goes there first; the calls behind show that it can turn back.
+    """
+    steps: list[tuple[tuple[int, int], str, ReferenceCall | DeadEnd]] = []
+    for index, call in enumerate(query.calls):
+        steps.append(((index, 1), f"calls[{index}]", call))
+    for index, end in enumerate(query.dead_ends):
+        steps.append(((_calls_before(end, query.calls), 0), f"dead_ends[{index}]", end))
+    return [(key, call) for _, key, call in sorted(steps, key=itemgetter(0))]
+
+
+def _calls_before(end: DeadEnd, calls: Sequence[ReferenceCall]) -> int:
+    names = fed_names(end)
+    return max(
+        (index for index, call in enumerate(calls, 1) if names & call.gives.keys()), default=0
+    )
 
 
 # --- feeding --------------------------------------------------------------------------------
@@ -35,7 +62,7 @@ def given_by(call: ReferenceCall, result: str) -> dict[str, str]:
     return given
 
 
-def fed_names(call: ReferenceCall) -> set[str]:
+def fed_names(call: ReferenceCall | DeadEnd) -> set[str]:
     """The names that its arguments are fed by."""
     return {name for text in leaves(call.arguments) for name, _ in GIVEN.findall(str(text))}
 
