@@ -20,7 +20,8 @@ RUN export DEBIAN_FRONTEND=noninteractive \
 
 COPY node/ /usr/local/
 
-# Every file under /workspace belongs to another user than the shell's: git would refuse the repository without safe.directory.
+# Every file under /workspace belongs to another user than the shell's: git would refuse the repository without safe.directory. The kernel
+# lets nobody trace a program whose file its user cannot read: while the shell's host still starts, a command could take it over.
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && for user in agent:10001 server:10002; do \
@@ -29,6 +30,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
     done \
  && rm -f /etc/passwd- /etc/group- /etc/shadow- /etc/gshadow- \
  && git config --system --add safe.directory '*' \
+ && install -D -m 0711 "$(readlink -f /usr/bin/python3)" /usr/local/libexec/shell-python \
  && install -d -m 0755 /workspace \
  && install -d -m 0700 -o server -g server /opt/server
 

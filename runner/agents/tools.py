@@ -188,7 +188,8 @@ def shown_outcome(
 def _with_status(result: ShellResult, limit_sec: float) -> str:
     """The output, and a last line that says so if the command was stopped or failed."""
     if result.timed_out:
-        printed = "above is what it had printed" if result.size_chars else "it had printed nothing"
+        # grep and others hold some KB back from a pipe, and are stopped with them.
+        printed = "above is what came of it" if result.size_chars else "nothing came of it yet"
         status = f"[stopped after {limit_sec:g} s; {printed}]"
     elif result.exit_code:
         status = f"[exit code {result.exit_code}]"

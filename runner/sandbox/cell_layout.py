@@ -16,6 +16,8 @@ STATE = "/var/lib/server"
 """The server's own writable directory: its home, its index. Of several, a folder for each."""
 PYTHONS = {"3.11": "/usr/bin", "3.13": "/opt/python3.13/bin"}
 """Where the base has a `python3` of each version: the first is on everybody's path."""
+SHELL_PYTHON = "/usr/local/libexec/shell-python"
+"""The first of them, which no user of a cell can read: nobody traces what runs on it."""
 PATH = "/usr/local/bin:/usr/bin:/bin"
 TOOLS = f"{ENVIRONMENT}/python/bin:{ENVIRONMENT}/node_modules/.bin"
 """On the agent's path before all else. Where a scenario has no packages, nothing is there."""

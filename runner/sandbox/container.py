@@ -25,6 +25,7 @@ from runner.sandbox.cell_layout import (
     SERVER_UID,
     SERVER_USER,
     SHARED_MEMORY,
+    SHELL_PYTHON,
     STATE,
     TMP,
     WORKSPACE,
@@ -256,7 +257,7 @@ class Container:
         )
 
     def _shell_starter(self, user: str) -> ExecStarter:
-        argv = program("shell_host.py")
+        argv = [SHELL_PYTHON, *program("shell_host.py")[1:]]
         if user == AGENT_USER:
             argv.append("alone")
         return partial(self.exec_stream, argv, user=user)

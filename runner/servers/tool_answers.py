@@ -54,6 +54,11 @@ _NOTHING = re.compile(
 _COUNT = re.compile(
     r"(?:total|num|number_of)?_?(?:total|count|results|matches|hits|items|found)", re.IGNORECASE
 )
+_ABOUT = re.compile(
+    r"_?(?:meta(?:data)?|stat(?:istic)?s|refresh|timings?|query|params|pagination|request|index)",
+    re.IGNORECASE,
+)
+"""Objects beside an answer that tell of the search."""
 _SAYS_NO = re.compile(
     r"\W*(error|failed|failure|cannot|could not|invalid|no such|not found|access denied|unknown)\b"
 )
@@ -151,16 +156,22 @@ def _is_empty(value: Any) -> bool:
 
 
 def _holds_nothing(value: Mapping[str, Any]) -> bool:
-    inner = [one for one in value.values() if isinstance(one, list | Mapping)]
+    # `{"results": [], "stats": {"ms": 12}}`: what is told of a search is no result.
+    answer = {key: one for key, one in value.items() if not _is_told_of_it(key, one)}
+    inner = [one for one in answer.values() if isinstance(one, list | Mapping)]
     if inner:
         # `{"query": "x", "results": [], "total": 0}`: what was asked is no answer.
         return all(map(_is_empty, inner)) and not any(map(_is_long, value.values()))
     if _counts_nothing(value):
         return True
-    texts = [one for one in value.values() if isinstance(one, str) and one.strip()]
+    texts = [one for one in answer.values() if isinstance(one, str) and one.strip()]
     # Of `{"row": 3, "column": 0}` the numbers are the answer.
-    said = texts or [one for one in value.values() if not isinstance(one, str)]
+    said = texts or [one for one in answer.values() if not isinstance(one, str)]
     return all(map(_is_empty, said))
+
+
+def _is_told_of_it(key: str, value: Any) -> bool:
+    return isinstance(value, Mapping) and _ABOUT.fullmatch(key) is not None
 
 
 def _counts_nothing(value: Mapping[str, Any]) -> bool:

@@ -122,7 +122,7 @@ def test_a_stopped_command_keeps_its_output_and_says_that_it_was_stopped(
     toolbox = Toolbox(Slow(tmp_path), Limits(shell_timeout_sec=7))
     call = Call(id="1", tool="shell", arguments={"command": "find /"})
     outcome = asyncio.run(toolbox.call(call, 100))
-    known = "above is what it had printed" if printed else "it had printed nothing"
+    known = "above is what came of it" if printed else "nothing came of it yet"
     assert outcome.text == f"{printed}[stopped after 7 s; {known}]"
     assert outcome.is_error
 

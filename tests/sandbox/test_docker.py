@@ -202,6 +202,49 @@ def test_an_agent_that_kills_its_shell_gets_an_error_and_a_fresh_shell(
     assert (after.output, restarts) == ("on\n", 1)
 
 
+TRACER = """
+import ctypes, os, sys, time
+trace = ctypes.CDLL(None, use_errno=True).ptrace
+log, end, seen = open("/tmp/traced", "w", 1), time.time() + 8, set()
+while time.time() < end:
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) in (1, os.getpid(), int(sys.argv[1])):
+            continue
+        try:
+            said = open(f"/proc/{name}/cmdline").read().split("\\0")
+        except OSError:
+            continue
+        # PTRACE_SEIZE, until it is refused for good: a process may be seen before its program.
+        if said[-2:-1] == ["alone"] and trace(0x4206, int(name), 0, 0) == 0:
+            print("TRACED", name, file=log)
+            sys.exit()
+        if said[-2:-1] == ["alone"]:
+            seen.add(name)
+            print("refused", name, file=log)
+"""
+"""Left running by a command, it waits for the next shell's host, and takes it over."""
+
+
+def test_what_a_command_left_running_cannot_take_over_the_shell_that_comes_after(
+    engine: Engine, base_image: str
+) -> None:
+    """The cheat: an agent that writes what it will read, with the transcript as its evidence."""
+    takes_over = (
+        f"cat > /tmp/t.py <<'END'\n{TRACER}\nEND\n"
+        "setsid python3 /tmp/t.py $PPID >/dev/null 2>&1 & sleep 1; kill -9 $PPID; sleep 3"
+    )
+
+    async def work(container: Container) -> tuple[ShellResult, ShellResult]:
+        await container.shell(takes_over, timeout_sec=PATIENCE_SEC)
+        traced = await container.shell("cat /tmp/traced", timeout_sec=PATIENCE_SEC)
+        return traced, (await container.shell(PROCESSES, timeout_sec=PATIENCE_SEC))
+
+    traced, processes = in_cell(engine, spec(base_image), work)
+    assert "refused" in traced.output, "the new host was never tried"
+    assert "TRACED" not in traced.output
+    assert "t.py" not in processes.output
+
+
 def test_a_fork_bomb_leaves_its_shell_alive_and_ends_with_the_cell(
     engine: Engine, base_image: str
 ) -> None:

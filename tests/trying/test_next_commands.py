@@ -11,6 +11,7 @@ import pytest
 
 from runner.authoring.onboarding.more_probes import MeasuredOn
 from runner.cli.main import make_parser
+from runner.cli.options import RunSpending
 from runner.cli.verbs.try_ import Verb, _again, _in_project
 
 CORE = ("django-queryset-delete", "flask-error-handling")
@@ -41,6 +42,17 @@ def test_the_same_command_with_more_holds_every_option_that_was_said(
     # What argparse reads are lists.
     assert json.dumps({name: read[name] for name in options}) == json.dumps(options)
     assert read["words"] == ["pypi:acme"]
+
+
+def test_the_next_command_asks_the_same_model_with_the_same_caps_and_trials() -> None:
+    spending = RunSpending(run_usd=2.5, cell_usd=0.1, run_tokens=2_000_000)
+    asked = said(models=("claude-x",), agent="react", trials=3, spending=spending)
+    read = vars(make_parser(80).parse_args(shlex.split(_again(asked, "--questions 40"))[1:]))
+    assert (read["models"], read["agent"], read["trials"]) == (["claude-x"], "react", 3)
+    assert (read["run_usd"], read["cell_usd"], read["run_tokens"]) == (2.5, 0.1, 2_000_000)
+    assert _again(asked, "--trials 9").count("--trials") == 1
+    other = _again(said(models=("offline",)), "--model claude-ID")
+    assert other == "fairtrial try --model claude-ID pypi:acme"
 
 
 def test_a_variable_is_named_and_its_value_which_may_be_secret_is_not() -> None:

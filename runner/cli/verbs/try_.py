@@ -202,6 +202,23 @@ def _again(request: Verb, more: str) -> str:
     return " ".join([*words, *map(shlex.quote, request.words)])
 
 
+def _asked_by(request: Verb, more: str) -> list[tuple[str, str]]:
+    """The models, what they may cost, and who judges: without them the offline model would answer,
+    or a model without a cap."""
+    spending = request.spending
+    caps = {
+        "cell-dollars": spending.cell_usd,
+        "max-dollars": spending.run_usd,
+        "max-tokens": spending.run_tokens,
+    }
+    told = [(name, str(cap)) for name, cap in caps.items() if cap is not None]
+    if not more.startswith("--model"):
+        told += [("model", name) for name in request.models if name != "offline"]
+    if request.trials > 1 and not more.startswith("--trials"):
+        told.append(("trials", str(request.trials)))
+    return told + [("judge", name) for name in request.judge.judges]
+
+
 def _options(request: Verb, more: str) -> Iterator[str]:
     """As they were said: without one of them the server would be guessed anew, and otherwise."""
     from runner.authoring.onboarding import starting
@@ -210,7 +227,7 @@ def _options(request: Verb, more: str) -> Iterator[str]:
         yield f"--args={shlex.quote(request.args)}"
     single = "entry repo commit agent before scripts".split()
     told = [(name, getattr(request, name)) for name in single]
-    told += [("model", name) for name in request.models if request.agent]
+    told += _asked_by(request, more)
     told += [("scenario", name) for name in request.scenarios]
     told += [("private", name) for name in request.private]
     told += [("with", name) for name in request.bring]
