@@ -99,7 +99,7 @@ def test_of_one_kind_alone_twelve_are_left_and_of_no_place_none() -> None:
 
 def test_a_repository_of_which_nothing_but_none_can_be_asked_is_refused() -> None:
     none = sort_of("callers", 9, places=0)
-    with pytest.raises(FairtrialError, match="the answer of all that can be asked here is none"):
+    with pytest.raises(FairtrialError, match="the answer of all that was drawn here is none"):
         settled(none, none, 20, lambda _: None)
 
 

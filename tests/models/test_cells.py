@@ -188,7 +188,7 @@ def prices(checkout: Checkout) -> str:
 def test_a_cell_that_has_used_up_its_dollars_is_out_of_budget(
     checkout: Checkout, llmock: LLMock
 ) -> None:
-    call = ToolCall("shell", {"command": "cat app.py"})
+    call = ToolCall("shell", {"command": "cat app.py; date +%s%N"})
     llmock.add(Reply(tool_calls=(call,), times=None))
     done = run(checkout, llmock, "dear", "--prices", prices(checkout), "--cell-dollars", "2")
     assert done.returncode == 0, done.stderr
@@ -271,8 +271,8 @@ def test_a_run_killed_in_its_seventh_turn_keeps_what_is_finished_and_tells_what_
     checkout: Checkout, llmock: LLMock, engine: docker.DockerClient
 ) -> None:
     script_an_answer(llmock)
-    look = ToolCall("shell", {"command": "true"})
-    llmock.add(*[Reply(tool_calls=(look,)) for _ in range(6)])
+    looks = [ToolCall("shell", {"command": f"true {turn}"}) for turn in range(6)]
+    llmock.add(*[Reply(tool_calls=(look,)) for look in looks])
     argv = checkout.argv("run", *ASKED, "--run", "killed", "--model", "claude-test")
     argv += ["--prices", prices(checkout)]
     secrets = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": llmock.base_url("anthropic")}
@@ -358,7 +358,7 @@ def test_a_stream_that_always_breaks_and_a_refusal_end_their_own_cells_alone(
 def test_blocks_beside_one_another_do_not_pass_the_run_s_cap_unsaid(
     checkout: Checkout, llmock: LLMock
 ) -> None:
-    call = ToolCall("shell", {"command": "true"})
+    call = ToolCall("shell", {"command": "date +%s%N"})
     llmock.add(Reply(tool_calls=(call,), times=None))
     asked = ["--trials", "3", "--jobs", "3", "--api-jobs", "2", "--max-dollars", "12"]
     done = run(checkout, llmock, "beside", "--prices", prices(checkout), *asked)

@@ -302,7 +302,7 @@ def test_an_agent_that_leaves_a_killer_behind_has_no_shell_and_keeps_its_cell(
     assert asyncio.run(main()) <= {*LOST, "on\n"}
 
 
-@pytest.mark.parametrize("stops", ["pkill -STOP -x python3", "kill -STOP -1"])
+@pytest.mark.parametrize("stops", ["pkill -STOP -x shell-python", "kill -STOP -1"])
 def test_an_agent_that_stops_every_shell_has_none_and_keeps_its_cell(
     engine: Engine, base_image: str, monkeypatch: pytest.MonkeyPatch, stops: str
 ) -> None:

@@ -10,13 +10,17 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import docker
 import pytest
 
+from runner.authoring.onboarding import installing
 from runner.authoring.onboarding.installing import say_size
 from runner.authoring.onboarding.locking import Locker, locked_version, pythons_for, sizes_in
-from runner.authoring.onboarding.server_source import PypiPackage
+from runner.authoring.onboarding.server_source import LocalPath, PypiPackage
+from runner.catalog.checkout import Checkout
+from runner.records import Python
 from runner.sandbox.builder import BuilderEnv
 from runner.support.errors import EngineError
 from tests.tiny_server import ROOT
@@ -194,3 +198,29 @@ def test_gigabytes_are_told_before_they_are_fetched_and_little_is_not() -> None:
     ]
     say_size({"torch": 400_000_000}, said.append)
     assert len(said) == 1
+
+
+def test_a_folders_gigabytes_are_told_as_a_packages_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sized(Locker):
+        """Its registry has one package, of a gigabyte."""
+
+        def __init__(self) -> None:
+            pass
+
+        def lock_python(self, *_: Any, **__: Any) -> Python:
+            return "3.11"
+
+        def downloads(self, *_: Any) -> dict[str, int]:
+            return {"torch": 10**9}
+
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "pyproject.toml").write_text('[project]\nname = "own"\ndependencies = ["torch"]\n')
+    (own / "server.py").write_text("print(1)\n")
+    said: list[str] = []
+    opened = Checkout(root=ROOT, state=tmp_path, environ={}, log=said.append)
+    monkeypatch.setattr(installing, "locker_of", lambda _: Sized())
+    installing.install(LocalPath(path=own), "own", tmp_path / "to", opened, before="")
+    assert any("1.0 GB to download" in line for line in said)

@@ -66,7 +66,7 @@ def settled(
     kept = within_bounds(_trimmed(left, count))
     if left and not kept:
         hint = "whoever always says so would be right; a larger repository has others"
-        raise FairtrialError("the answer of all that can be asked here is none", hint=hint)
+        raise FairtrialError("the answer of all that was drawn here is none", hint=hint)
     if len(kept) < count:
         log(_why_fewer(found, kept, count))
     return kept

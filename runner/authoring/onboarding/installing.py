@@ -133,6 +133,7 @@ def _from_folder(asked: LocalPath, folder: Path, checkout: Checkout, *, before: 
     programs = "".join(f"{one}\n" for one in of_registry(asked.programs, "pypi"))
     if requirements := copied.requirements + programs:
         python = locker.lock_python(requirements, folder, before=before, pythons=pythons)
+        say_size(locker.downloads(folder, python), checkout.log)
         needed = locker.lock_supplies(asked.programs, folder, python, before)
     latest = dict.fromkeys((*of_registry(asked.programs, "npm"), *needed), "latest")
     if dependencies := {**latest, **copied.dependencies}:
