@@ -156,8 +156,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _holds_nothing(value: Mapping[str, Any]) -> bool:
-    # `{"results": [], "stats": {"ms": 12}}`: what is told of a search is no result.
-    answer = {key: one for key, one in value.items() if not _is_told_of_it(key, one)}
+    answer = _answer_in(value)
     inner = [one for one in answer.values() if isinstance(one, list | Mapping)]
     if inner:
         # `{"query": "x", "results": [], "total": 0}`: what was asked is no answer.
@@ -170,8 +169,15 @@ def _holds_nothing(value: Mapping[str, Any]) -> bool:
     return all(map(_is_empty, said))
 
 
-def _is_told_of_it(key: str, value: Any) -> bool:
-    return isinstance(value, Mapping) and _ABOUT.fullmatch(key) is not None
+def _answer_in(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`{"results": [], "stats": {"ms": 12}}`: what is told of a search is no result of it.
+
+    Where no result is empty, `{"stats": {"functions": 12}}` is what was asked for.
+    """
+    if not any(_COUNT.fullmatch(key) and not one for key, one in value.items()):
+        return value
+    told = [key for key, one in value.items() if isinstance(one, Mapping) and _ABOUT.fullmatch(key)]
+    return {key: one for key, one in value.items() if key not in told}
 
 
 def _counts_nothing(value: Mapping[str, Any]) -> bool:

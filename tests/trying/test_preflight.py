@@ -145,6 +145,8 @@ def test_a_server_all_of_whose_tools_write_is_told_that_a_cell_is_read_only() ->
         ('{"results": [], "count": 0, "root": "/srv", "refresh": {"hint": "call it anew"}}', True),
         ('{"found": false, "name": "x", "stats": {"elapsed_ms": 12}}', True),
         ('{"matches": [], "meta": {"query": "x"}}', True),
+        ('{"stats": {"functions": 12, "classes": 3}}', False),
+        ('{"error": null, "index": {"files": 12}}', False),
         ('{"results": [], "definition": {"text": "def dispatch(self):"}}', False),
         ('{"success": true, "message": "No matches found"}', True),
         ('{"count": 0, "results": []}', True),
