@@ -72,7 +72,6 @@ class Conversation:
 
     async def _run_step(self, step: int) -> Outcome | None:
         """Turn after turn until the model calls no tool. None if the conversation goes on."""
-        number = 0
         pressed = 0
         exchanges: list[object] = []
         while True:
@@ -83,7 +82,7 @@ class Conversation:
                 self._press(step, over)
                 pressed += 1
             try:
-                turn = await self._turn(step, number)
+                turn = await self._turn(step, len(exchanges))
             except TimeoutError:
                 reason = f"the model's turn went past {self.scenario.budget.wall_sec} s"
                 return self._cut(step, Outcome(kind="out_of_time", reason=reason))
@@ -92,9 +91,8 @@ class Conversation:
             if not turn.calls and turn.stop not in _GO_ON:
                 self._end(step, turn)
                 return None
-            await self._answer_turn(step, number, turn, may_call=not pressed)
+            await self._answer_turn(step, len(exchanges), turn, may_call=not pressed)
             exchanges.append(_exchange(turn, self.messages[-1]))
-            number += 1
 
     async def _answer_turn(self, step: int, number: int, turn: Turn, *, may_call: bool) -> None:
         """Make its calls, or tell the model what is wrong; a pause needs no answer."""

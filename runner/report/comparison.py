@@ -162,6 +162,13 @@ class _PairedDifference:
         return statistics.ClusterMean(figures=self.clusters.means(self.by_scenario))
 
     @property
+    def could_gain(self) -> float | None:
+        """The room, where it is less than the margin: a gain of that could not have shown."""
+        if self.room is None or self.margin is None or self.room >= self.margin:
+            return None
+        return rounded(self.room)
+
+    @property
     def noise_floor(self) -> float | None:
         if self.noise is None:
             return None
@@ -272,12 +279,11 @@ def _tested(one: _PairedDifference, tests: _AdjustedTests) -> Delta:
         return tested
     judgement, says = _judgement(one, tests, tested)
     could_miss = max(abs(low), abs(high)) if judgement == "no_difference" else None
-    could_gain = one.room if judgement == "no_worse" and _at_ceiling(one) else None
     update = {
         "judgement": judgement,
         "says": f"{says}{one.clusters.where}",
         "could_miss": could_miss,
-        "could_gain": None if could_gain is None else rounded(could_gain),
+        "could_gain": one.could_gain if judgement == "no_worse" else None,
     }
     return tested.model_copy(update=update)
 
@@ -297,18 +303,13 @@ def _judgement(
         return side, f"{side} than {one.against}"
     if one.found is not None and one.found < LEAST_FOUND:
         return "too_few", f"too little found to tell, {one.found:.3f} of the places at most"
-    if no_worse and no_better and not _at_ceiling(one):
+    if no_worse and no_better and one.could_gain is None:
         return "equivalent", f"equivalent to {one.against} within {within}"
     if no_worse:
-        ceiling = f", which left {one.room:.3f} to gain" if _at_ceiling(one) else ""
-        return "no_worse", f"no worse than {one.against} by {within}{ceiling}"
+        left = "" if one.could_gain is None else f", which left {one.could_gain:.3f} to gain"
+        return "no_worse", f"no worse than {one.against} by {within}{left}"
     noise = " (inside the noise floor)" if side else ""
     return "no_difference", f"no difference detected{noise}"
-
-
-def _at_ceiling(one: _PairedDifference) -> bool:
-    """As good as all was found without the server: a gain of the margin could not have shown."""
-    return one.room is not None and one.margin is not None and one.room < one.margin
 
 
 def _side(tested: Delta) -> Literal["higher", "lower", ""]:

@@ -257,7 +257,7 @@ class Container:
         )
 
     def _shell_starter(self, user: str) -> ExecStarter:
-        argv = [SHELL_PYTHON, *program("shell_host.py")[1:]]
+        argv = program("shell_host.py", SHELL_PYTHON)
         if user == AGENT_USER:
             argv.append("alone")
         return partial(self.exec_stream, argv, user=user)
@@ -376,10 +376,10 @@ class Container:
             await stream.close()
 
 
-def program(name: str) -> list[str]:
+def program(name: str, python: str = "python3") -> list[str]:
     """The command of a program of ours that runs inside the container, on its own Python."""
     source = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    return ["python3", "-I", "-c", source]
+    return [python, "-I", "-c", source]
 
 
 def _ignore(_: bytes) -> None:

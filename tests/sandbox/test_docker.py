@@ -205,7 +205,7 @@ def test_an_agent_that_kills_its_shell_gets_an_error_and_a_fresh_shell(
 TRACER = """
 import ctypes, os, sys, time
 trace = ctypes.CDLL(None, use_errno=True).ptrace
-log, end, seen = open("/tmp/traced", "w", 1), time.time() + 8, set()
+log, end = open("/tmp/traced", "w", 1), time.time() + 8
 while time.time() < end:
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) in (1, os.getpid(), int(sys.argv[1])):
@@ -214,13 +214,12 @@ while time.time() < end:
             said = open(f"/proc/{name}/cmdline").read().split("\\0")
         except OSError:
             continue
-        # PTRACE_SEIZE, until it is refused for good: a process may be seen before its program.
-        if said[-2:-1] == ["alone"] and trace(0x4206, int(name), 0, 0) == 0:
+        if said[-2:-1] != ["alone"]:
+            continue
+        if trace(0x4206, int(name), 0, 0) == 0:  # PTRACE_SEIZE
             print("TRACED", name, file=log)
             sys.exit()
-        if said[-2:-1] == ["alone"]:
-            seen.add(name)
-            print("refused", name, file=log)
+        print("refused", name, file=log)
 """
 """Left running by a command, it waits for the next shell's host, and takes it over."""
 

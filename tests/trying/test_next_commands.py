@@ -51,6 +51,10 @@ def test_the_next_command_asks_the_same_model_with_the_same_caps_and_trials() ->
     assert (read["models"], read["agent"], read["trials"]) == (["claude-x"], "react", 3)
     assert (read["run_usd"], read["cell_usd"], read["run_tokens"]) == (2.5, 0.1, 2_000_000)
     assert _again(asked, "--trials 9").count("--trials") == 1
+    kept = said(save=Path(), models=("claude-x",), spending=RunSpending(run_usd=2.5))
+    assert _in_project(kept, "fairtrial run", "--trials 3").endswith(
+        "run --max-dollars=2.5 --model=claude-x --trials 3"
+    )
     other = _again(said(models=("offline",)), "--model claude-ID")
     assert other == "fairtrial try --model claude-ID pypi:acme"
 

@@ -189,7 +189,7 @@ def _in_project(request: Verb, command: str, more: str) -> str:
     """The project's own command, where the server was kept: `try` would refuse to keep it again."""
     assert request.save is not None  # noqa: S101 - it was kept
     place = "" if request.save == Path() else f"cd {shlex.quote(str(request.save))} && "
-    asked = [f"--model={name}" for name in request.models if name != "offline"]
+    asked = [f"--{name}={shlex.quote(value)}" for name, value in _asked_by(request, more)]
     is_of_run = more.startswith(("--model", "--trials"))
     words = [f"{place}fairtrial lock && {command}", *asked, *([more] if is_of_run else [])]
     return " ".join(words)
