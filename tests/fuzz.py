@@ -22,6 +22,7 @@ from typing import Any
 
 import yaml
 
+from runner.agents.models.offline.rows import rows_in
 from runner.agents.models.replay import Replay
 from runner.agents.models.replay import remarks as replay_remarks
 from runner.catalog.catalog import load_catalog
@@ -29,7 +30,6 @@ from runner.catalog.locks import address_problems, read_repos_lock
 from runner.gate.calibration_data import read_gold
 from runner.gate.chain import read_chain
 from runner.grounding.extract import extract
-from runner.grounding.rows import rows_in
 from runner.grounding.verify import ground
 from runner.records import Cell, Plan, Scorecard
 from runner.records.run_store import RunStore

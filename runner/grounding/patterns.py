@@ -207,7 +207,7 @@ NAMED = re.compile(_NAMED)
 
 _SHORT = rf"(?<!\d)\d{{2,5}}(?:{_DASH}\d{{2,6}})?(?!\d|,\d{{3}})"
 _LINES_WORD = (
-    r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?"  # line, Lines, ln., ll., line(s)
+    r"(?:[Ll]ines?|LINES?|[Ll]ns?\b\.?|ll?\.)(?:\(s\))?(?!\[)"  # line, Lines, ln., ll., line(s)
     r"(?:\s(?:numbers?|nos?\.?))?"  # line numbers, line no.
     r"[:#=]?[`*_\"']{0,3}\s{0,2}[:#=]?\s{0,2}[`*_\"'(\[]{0,3}"  # **Lines:** `
 )

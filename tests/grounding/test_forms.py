@@ -232,6 +232,9 @@ def test_a_place_is_read_in_every_form(text: str, expected: str) -> None:
         "In `src/app.py`, it is capped at 500, returns 200, exits with 42 and runs on 12 machines.",
         "In `src/app.py` (see issue 142, RFC 7231, Java 17, since 2024) nothing is said.",
         "In `src/app.py` it listens on 4567; n is about 120, at most 1024 (512).",
+        # an index of a variable
+        "`src/app.py` splits it: `key, value = line[0], line[2]`.",
+        "In src/app.py: `parts = lines[400].split()`, lines[12] and ln[7] too.",
     ],
 )
 def test_what_only_looks_like_a_place_is_none(text: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from runner.agents.models.offline.rows import rows_in
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
 from runner.grounding.mentions import Cite, mentions_of
-from runner.grounding.rows import rows_in
 from runner.grounding.unlisted import UnlistedFiles
 from runner.grounding.verify import ground
 from runner.scoring.adoption import runs_search

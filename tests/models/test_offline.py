@@ -27,7 +27,6 @@ from runner.agents.models.offline.uses import ROLES, askable, uses_of
 from runner.agents.tools import SHELL_SPEC
 from runner.authoring.exact.kind import BUILT, TAIL
 from runner.authoring.exact.question_files import FILE, SUITE, read_suite
-from runner.grounding import rows
 from runner.protocols import Call, Message, Result, ToolMessage, ToolSpec, Turn, UserMessage
 from runner.records import ANSWER_FORM, NewTokens, Prose, ToolCall
 from tests.checkout import ROOT
@@ -46,7 +45,7 @@ class App:
 FILES = {"app.py": SOURCE}
 NAVIGATOR = [
     f"runner.agents.models.offline.{name}"
-    for name in "answer exploring findings lookups navigator prompt_names search server_side "
+    for name in "answer exploring findings lookups navigator prompt_names rows search server_side "
     "tool_use uses".split()
 ]
 
@@ -100,7 +99,7 @@ def test_it_never_sees_a_rubric_a_check_or_a_must_cite() -> None:
         "tools",
         "timeout_sec",
     ]
-    for module in (rows, *map(import_module, NAVIGATOR)):
+    for module in map(import_module, NAVIGATOR):
         source = inspect.getsource(module)
         assert "open(" not in source
         assert "import os" not in source
@@ -157,8 +156,41 @@ def test_no_word_that_only_says_what_counts_is_looked_for_as_a_name() -> None:
             '{"file": "a.py", "line": 4, "text": "x"}\n{"file": "b.py", "line": 5, "text": "y"} {',
             [Finding(path="a.py", line=4, text="x"), Finding(path="b.py", line=5, text="y")],
         ),
+        (
+            'Found 1 match in:\n\nMatches:\n[{"text": "f", "range": {"byteOffset": {"start": 9},'
+            ' "start": {"line": 616, "column": 4}, "end": {"line": 616, "column": 5}},'
+            ' "file": "/workspace/src/a.py", "lines": "def f():"}]',
+            [Finding(path="src/a.py", line=617, text="def f():")],
+        ),
+        (
+            '[{"uri": "file:///workspace/a.ts", "range": {"start": {"line": 4, "character": 0}}}]',
+            [Finding(path="a.ts", line=5, text="")],
+        ),
+        (
+            "### src/a.go\n  5: func f() error {\n       return fmt.Errorf(x)\n"
+            '       import("./src/other.ts")\n  9: }',
+            [
+                Finding(path="src/a.go", line=5, text=" func f() error {"),
+                Finding(path="src/a.go", line=9, text=" }"),
+            ],
+        ),
+        (
+            "a.py\n1: import typing as t\nt.Any\n2: x",
+            [
+                Finding(path="a.py", line=1, text=" import typing as t"),
+                Finding(path="a.py", line=2, text=" x"),
+            ],
+        ),
+        (
+            '## a.py\n1: x\n{"b": 1}\n2: y',
+            [
+                Finding(path="a.py", line=1, text=" x"),
+                Finding(path="a.py", line=2, text=" y"),
+            ],
+        ),
         ("no match", []),
         ('{"file": "a.py", "line": 0}', []),
+        ("[\n" * 100_000, []),
         ("[" * 100_000, []),
     ],
 )

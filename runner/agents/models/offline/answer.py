@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from runner.agents.models.offline.findings import Finding
+from runner.agents.models.offline.rows import MAX_TEXT_CHARS
 from runner.agents.models.offline.search import Search, ServerCalls
-from runner.grounding.rows import MAX_TEXT_CHARS
 
 SHOWN = 14
 """Uses of the names that an answer lists, in the code and again in the tests."""

@@ -7,9 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from runner.grounding.rows import Row, rows_in
+from runner.agents.models.offline.rows import Row, rows_in
 
 _MODIFIER = (
     r"(?:export\s+|default\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+"
@@ -81,63 +80,7 @@ class Finding(Row):
 
 def findings_in(text: str) -> list[Finding]:
     """Every located line of a result: grep's, JSON's, or numbered lines below a file's name."""
-    return [Finding(path=row.path, line=row.line, text=row.text) for row in rows_in(_usual(text))]
-
-
-_USUAL_KEYS = {
-    "line_number": ("line_num", "lineNum", "line_no", "lineNo"),
-    "text": ("line_content", "lineContent", "line_text", "lineText", "code", "preview"),
-}
-"""Key -> others that tools use for it."""
-
-
-def _usual(text: str) -> str:
-    """JSON with JSON in its texts opened, and the keys of its rows as most tools spell them."""
-    try:
-        return json.dumps(_respelt(json.loads(text)))
-    except (ValueError, RecursionError):
-        return json.dumps(_respelt(found)) if (found := _objects(text)) else text
-
-
-def _objects(text: str) -> list[Any]:
-    """Of a text that is one JSON object after the other, as many as are whole."""
-    decoder, objects, at = json.JSONDecoder(), [], 0
-    while text[at : at + 1] == "{":
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            break
-        objects.append(value)
-        while text[at : at + 1].isspace():
-            at += 1
-    return objects
-
-
-def _respelt(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_respelt(item) for item in value]
-    if isinstance(value, str):
-        return _opened(value)
-    if not isinstance(value, dict):
-        return value
-    spelt = {key: _respelt(item) for key, item in value.items()}
-    if isinstance(value.get("line"), str):
-        # `line` is its number or its text.
-        spelt["text"] = spelt.pop("line")
-    for usual, others in _USUAL_KEYS.items():
-        for other in others:
-            if other in spelt:
-                spelt.setdefault(usual, spelt.pop(other))
-    return spelt
-
-
-def _opened(text: str) -> Any:
-    if text[:1] not in ("{", "["):
-        return text
-    try:
-        return _respelt(json.loads(text))
-    except (ValueError, RecursionError):
-        return text
+    return [Finding(path=row.path, line=row.line, text=row.text) for row in rows_in(text)]
 
 
 # --- a file as it stands --------------------------------------------------------------------------

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from runner.grounding.commit_files import SANDBOX_ROOT
+from runner.grounding.word_lists import EXTENSIONS
 
 T = TypeVar("T")
 
 MAX_TEXT_CHARS = 200
+MAX_NO_JSON = 20
+"""Brackets that open no JSON, in one text: each may be read to the text's end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +35,47 @@ class Row:
 def rows_in(text: str) -> list[Row]:
     """Every located line of a result, in order and without repeats."""
     try:
-        rows = list(_json_rows(json.loads(text), ""))
-    except (ValueError, RecursionError):
-        rows = list(_text_rows(text))
+        rows = list(_rows(text, ""))
+    except RecursionError:
+        rows = list(_text_rows(text, ""))
     return list(dict.fromkeys(row for row in rows if row.line > 0))
+
+
+def _rows(text: str, path: str) -> Iterator[Row]:
+    """`path`: the file that the object or key around the text names."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        yield from _mixed_rows(text, path)
+    else:
+        # A file of numbers is JSON too, and its text says as little.
+        yield from _json_rows(value, path) if isinstance(value, dict | list) else ()
+
+
+_OPENS = re.compile(r"(?:(?m:^)[ \t]*|(?<=[\]}])\s)(?=[\[{])")
+
+
+def _mixed_rows(text: str, path: str) -> Iterator[Row]:
+    """Of text with JSON in it: `Matches:` and a list, or one object a line."""
+    begin = at = failed = 0
+    while failed < MAX_NO_JSON and (opening := _OPENS.search(text, at)):
+        rows, at = _rows_at(text, opening.end(), path)
+        if rows:
+            yield from _text_rows(text[begin : opening.start()], path)
+            yield from rows
+            begin = at
+        else:
+            failed += 1
+    yield from _text_rows(text[begin:], path)
+
+
+def _rows_at(text: str, begin: int, path: str) -> tuple[list[Row], int]:
+    """Of the JSON that begins there, and where to go on."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, begin)
+        return list(_json_rows(value, path)), end
+    except (ValueError, RecursionError):
+        return [], begin + 1
 
 
 def _relative(path: str) -> str:
@@ -84,8 +124,9 @@ _NUMBERED = re.compile(
 )
 
 
-def _text_rows(text: str, path: str = "") -> Iterator[Row]:
+def _text_rows(text: str, path: str) -> Iterator[Row]:
     """`path`: the file that numbered lines belong to, until the text names another."""
+    depth = 0
     for line in text.splitlines():
         located = list(_located_rows(line))
         yield from located
@@ -93,9 +134,24 @@ def _text_rows(text: str, path: str = "") -> Iterator[Row]:
             continue
         numbered = _NUMBERED.match(line)
         if numbered and path:
+            depth = _indent(line)
             yield Row(path=path, line=int(numbered["line"]), text=_shown(numbered["text"]))
-        elif named := _NAMES_FILE.search(line):
-            path = _relative(named["path"])
+        elif (not depth or _indent(line) <= depth) and (named := _named_file(line)):
+            # What stands deeper than the numbers is code: `return fmt.Errorf("...")`.
+            path, depth = _relative(named), 0
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _named_file(line: str) -> str | None:
+    """The first file of a line; a name without a folder needs an extension that is known."""
+    for found in _NAMES_FILE.finditer(line):
+        folder, _, name = found["path"].rpartition("/")
+        if folder or name.rpartition(".")[2].lower() in EXTENSIONS:
+            return found["path"]
+    return None
 
 
 def _located_rows(line: str) -> Iterator[Row]:
@@ -132,10 +188,27 @@ _LINE_KEYS = (
     "line_number",
     "lineNumber",
     "lineno",
+    "line_num",
+    "lineNum",
+    "line_no",
+    "lineNo",
     "row",
     "start",
 )
-_TEXT_KEYS = ("text", "content", "snippet", "signature", "name")
+_TEXT_KEYS = (
+    "line",  # its number or its text
+    "text",
+    "line_content",
+    "lineContent",
+    "line_text",
+    "lineText",
+    "code",
+    "preview",
+    "content",
+    "snippet",
+    "signature",
+    "name",
+)
 
 
 def _json_rows(value: Any, path: str) -> Iterator[Row]:
@@ -146,21 +219,32 @@ def _json_rows(value: Any, path: str) -> Iterator[Row]:
         for item in value:
             yield from _json_rows(item, path)
     elif isinstance(value, str):
-        yield from _text_rows(value, path)
+        yield from _rows(value, path)
 
 
 def _object_rows(value: dict[str, Any], path: str) -> Iterator[Row]:
     named = _first_of(value, _FILE_KEYS, str)
     if named is not None:
         path = _relative(named)
-    line = _first_of(value, _LINE_KEYS, int)
+    if (line := _range_line(value.get("range"))) is not None:
+        # Its `text` is what matched, its `lines` the line.
+        value = {key: item for key, item in value.items() if key != "range"}
+        text = _first_of(value, ("lines", *_TEXT_KEYS), str)
+    else:
+        line, text = _first_of(value, _LINE_KEYS, int), _first_of(value, _TEXT_KEYS, str)
     if path and line is not None:
-        text = _first_of(value, _TEXT_KEYS, str) or ""
-        yield Row(path=path, line=line, text=_shown(text.split("\n")[0]))
+        yield Row(path=path, line=line, text=_shown((text or "").split("\n")[0]))
     for key, item in value.items():
         # {"src/a.py": [{"line": 4}]}
         is_file = re.fullmatch(_PATH, _relative(key))
         yield from _json_rows(item, _relative(key) if is_file else path)
+
+
+def _range_line(value: Any) -> int | None:
+    """The first line of a language server's range, which counts from 0."""
+    start = value.get("start") if isinstance(value, dict) else None
+    line = start.get("line") if isinstance(start, dict) else None
+    return line + 1 if isinstance(line, int) else None
 
 
 def _first_of(value: dict[str, Any], keys: Iterable[str], kind: type[T]) -> T | None:
