@@ -16,6 +16,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 TOPS = ("Dockerfile", "scenarios", "images", "locks")
 SHIPPED = "runner/shipped"
 """Where runner.project looks for it."""
+NOT_SHIPPED = "locks/replies"
+"""Only a checkout's judges are accepted anew."""
 
 
 class ShippedFiles(BuildHookInterface[Any]):
@@ -44,7 +46,8 @@ def shipped_files(root: Path) -> Iterator[str]:
     for top in TOPS:
         for path in sorted([root / top, *(root / top).rglob("*")]):
             name = path.relative_to(root)
-            if path.is_file() and not any(part.startswith((".", "__")) for part in name.parts):
+            hidden = any(part.startswith((".", "__")) for part in name.parts)
+            if path.is_file() and not hidden and not name.is_relative_to(NOT_SHIPPED):
                 yield name.as_posix()
 
 

@@ -26,6 +26,7 @@ from runner.records import (
 )
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.judges.inputs import verdict_inputs
+from runner.scoring.judges.replies import REPLIES
 from runner.support.errors import NoVerdict
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, UNCITED
 
@@ -184,11 +185,12 @@ class Tree:
         self.write(f"scenarios/{folder}/rubric.yaml", yaml.safe_dump(rubric, sort_keys=False))
 
     def snapshot(self) -> dict[str, bytes]:
-        """Path -> bytes of every file."""
+        """Path -> bytes of every file but replies, which are kept as they come."""
         files = {}
         for path in self.root.rglob("*"):
-            if path.is_file():
-                files[path.relative_to(self.root).as_posix()] = path.read_bytes()
+            name = path.relative_to(self.root).as_posix()
+            if path.is_file() and not name.startswith(REPLIES):
+                files[name] = path.read_bytes()
         return files
 
 

@@ -20,6 +20,7 @@ from runner.gate.pairs import CONTRAST, SHUFFLED, questions_of
 from runner.gate.rescoring import stamp_of
 from runner.records import Plan
 from runner.records.run_store import RunStore
+from runner.scoring.judges.replies import REPLIES
 from tests.anchors.material import Tree
 from tests.anchors.plant import (
     CORE,
@@ -243,6 +244,15 @@ def test_a_stopped_examination_goes_on_where_it_was_and_pays_nothing_twice(
     code, out, err = fairtrial(*SHORT, "--max-dollars", "2")
     assert code == 0, err
     assert len(reader.seen) == READINGS and "RANKS" in out
+
+
+def test_whoever_has_the_checkout_counts_anew_what_the_judge_said_and_asks_nobody(
+    fairtrial: Fairtrial, tree: Tree, reader: Reader, strong_short_form: ShortForm
+) -> None:
+    shutil.copytree(strong_short_form.folder / "plant" / REPLIES, tree.root / REPLIES)
+    code, out, err = fairtrial(*SHORT)
+    assert code == 0, err
+    assert f"{JUDGE} RANKS" in out and not reader.seen
 
 
 def test_the_whole_examination_pays_for_what_the_short_form_left_out(

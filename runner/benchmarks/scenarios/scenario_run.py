@@ -28,7 +28,7 @@ from runner.runs.judging import with_endpoints
 from runner.runs.run_people import PEOPLE_OF_RUN, arm_errors
 from runner.scoring import judges
 from runner.scoring.judges.judge_settings import JudgeSettings
-from runner.scoring.judges.replies import Replies
+from runner.scoring.judges.replies import REPLIES, Replies
 from runner.support.errors import FairtrialError, GateError
 
 GatePolicy = Literal["require", "skip", "prefer"]
@@ -77,11 +77,13 @@ class AskedJudge:
         return self.settings(checkout, self.as_accepted(checkout) or Judging(), self.replies)
 
     def of_anchors(self, checkout: Checkout) -> JudgeSettings:
-        """Of the anchors: what a judge says of them is kept by itself, and its cost counted."""
+        """Of the anchors: what a judge says of them is kept beside its lock, and its cost counted.
+
+        After a change of what is counted, whoever has that folder counts the same replies anew.
+        """
         judging = self.judging or Judging()
-        # Not by identity: after a change of what is counted, the same replies are counted anew.
         name = re.sub(r"[^\w.-]+", "-", "+".join(judging.judges))
-        kept = self.replies.with_name("examined") / name
+        kept = (checkout.judges_of or checkout.root) / REPLIES / name
         return self.settings(checkout, judging, kept, Replies(folder=kept).spent_usd())
 
     def with_judging(self, judging: Judging | None) -> AskedJudge:

@@ -18,6 +18,9 @@ from pydantic import ValidationError
 from runner.records import Record, Sha256, Usage
 from runner.records.run_store import write_whole
 
+REPLIES = "locks/replies"
+"""Of the anchors, by judge."""
+
 
 class KeptReply(Record):
     """judged/<key>.json"""
