@@ -143,7 +143,7 @@ def strong_short_form(
 
 @pytest.fixture
 def short_form(strong_short_form: ShortForm, tree: Tree, reader: Reader) -> ShortForm:
-    """The tree and the caches are as after it; `reader` is asked from now on."""
+    """The tree is as after it; `reader` is asked from now on."""
     shutil.copytree(strong_short_form.folder, tree.root.parent, dirs_exist_ok=True)
     return strong_short_form
 
@@ -270,7 +270,7 @@ def test_the_whole_examination_pays_for_what_the_short_form_left_out(
 def test_a_judge_that_is_accepted_is_not_paid_again(
     fairtrial: Fairtrial, tree: Tree, reader: Reader, short_form: ShortForm
 ) -> None:
-    shutil.rmtree(Path(tree.root).parent / "caches")
+    shutil.rmtree(tree.root / REPLIES)
     code, _, err = fairtrial(*SHORT)
     assert code == 1 and "accepted already" in err and not reader.seen
 
