@@ -13,7 +13,7 @@ import pytest
 
 from runner.records import ServerSpec, parse_yaml
 from runner.sandbox.engine import LABEL
-from tests.checkout import REFERENCE, RUBRIC, SESSION, Checkout, git, make, scenario
+from tests.checkout import REFERENCE, RUBRIC, SESSION, Checkout, git, make, said, scenario
 from tests.helpers import PATIENCE_SEC
 
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# try {SESSION}\n"
@@ -230,12 +230,18 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
     done = made.said("try", "--repo", str(folder), *command(made, "any"))
     assert done.returncode == 0, done.stderr
     # Questions whose answer the tree proves: nobody has to review them before they are scored.
-    said = " ".join(done.stdout.split())
-    assert re.search(r"Of the places that \d+ questions about \S+ ask for, a text search", said)
-    assert "not compared" not in said
+    screen = " ".join(done.stdout.split())
+    assert re.search(r"Of the places that \d+ questions about \S+ ask for, a text search", screen)
+    assert "not compared" not in screen
     # The next command repeats the words that were typed; no other line names the folder.
     assert "private-thing" not in done.stdout.partition("\nnext: ")[0]
     assert git(made.root / "upstream", "status", "--porcelain") == ""
+    # A try about something else leaves its report what it needs.
+    [run] = (made.root / ".fairtrial" / "tries").glob("*/runs/wanting-*/plan.json")
+    other = made.said("try", "--scenario", "small", *command(made, "any"))
+    assert other.returncode == 0, other.stderr
+    again = said(["--root", str(run.parents[2]), "report", run.parent.name])
+    assert again.returncode == 0, again.stderr
 
 
 def python_folder(folder: Path, mode: str, project: str, *, beginning: str = "") -> str:

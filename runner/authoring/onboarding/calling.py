@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary, find_canary
 from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO
+from runner.authoring.onboarding.starting import folders_of
 from runner.authoring.onboarding.targets import symbols_of
 from runner.authoring.onboarding.tool_roles import writers
 from runner.catalog.catalog import LoadedScenario, LoadedServer
@@ -98,9 +99,9 @@ class Stand:
 
 def stand(checkout: Checkout, name: str, scenario: str) -> Stand:
     """A server that ships, is the project's, or was tried last. Raises FairtrialError."""
-    tried = checkout.state / "tries" / name
-    if name not in {*checkout.catalog.servers, *checkout.catalog.testbed} and tried.is_dir():
-        checkout = checkout.over(tried)
+    if name not in {*checkout.catalog.servers, *checkout.catalog.testbed}:
+        for tried in folders_of(checkout.state / "tries" / name)[:1]:
+            checkout = checkout.over(tried)
     server = checkout.server(name)
     loaded = checkout.scenario(scenario or _scenario_of(checkout, server))
     return Stand(checkout=checkout, server=server, loaded=loaded)

@@ -33,7 +33,7 @@ from runner.authoring.onboarding.server_source import (
 )
 from runner.authoring.onboarding.with_packages import with_packages
 from runner.catalog.locks import REPOS_LOCK
-from runner.catalog.project import write_project_lock
+from runner.catalog.project import PROJECT_LOCK, write_project_lock
 from runner.records import McpCall, WarmUp, digest_of
 from runner.repositories.local_labels import LOCAL_FILE
 from runner.runs.prepare import install
@@ -84,7 +84,7 @@ def opened(  # noqa: PLR0913 - what a person says, and where it is done
     BusyError if the same is being tried.
     """
     name = name or name_for(asked, checkout)
-    project = checkout.state / "tries" / name
+    project = _project_of(checkout.state / "tries" / name, about)
     with lock_or_refuse(project / ".lock", what="this try", hint="wait for it to end"):
         begin(project)
         scenario = _scenario(about, checkout, project)
@@ -130,6 +130,22 @@ def name_for(asked: ServerSource, checkout: Checkout) -> str:
     slug = slug_of(asked)
     known = {*checkout.catalog.servers.folders, *checkout.catalog.testbed.folders}
     return f"try-{slug}" if slug in known else slug
+
+
+def _project_of(tried: Path, about: About) -> Path:
+    """Each repository or scenario asked about has its own, or an older report lost its scenario."""
+    place = [str(Path(about.repo).resolve()) if Path(about.repo).is_dir() else about.repo]
+    if not about.repo and not about.scenarios:
+        return tried
+    return tried.with_name(f"{tried.name}-{digest_of([*place, *about.scenarios])[:8]}")
+
+
+def folders_of(tried: Path) -> list[Path]:
+    """Of the tries of a server, the last one first."""
+    found = [tried, *tried.parent.glob(f"{tried.name}-{'[0-9a-f]' * 8}")]
+    began = [path / PROJECT_LOCK for path in found]
+    known = sorted((it for it in began if it.is_file()), key=lambda it: it.stat().st_mtime)
+    return [it.parents[1] for it in reversed(known)]
 
 
 def begin(project: Path, anew: Sequence[str] = ("images", "scenarios", "locks")) -> None:
