@@ -54,7 +54,7 @@ def report(kind: OutcomeKind = "answered", *, copied: bool = False) -> Report:
 
 def test_what_works_on_a_copy_is_told_with_the_option_that_lends_it_a_folder_instead() -> None:
     text = shown(report(copied=True), use(4, 0, 0))
-    assert "The copy's paths are given as the repository's. --private FOLDER lets it" in text
+    assert "If all that it writes lies in one folder, --private FOLDER lends it that" in text
     assert "--private" not in shown(report(), use(4, 0, 0))
 
 

@@ -150,6 +150,11 @@ def test_a_folder_that_it_may_write_can_be_said_beforehand(made: Checkout) -> No
         refused = made.said("try", "--private", outside, *command(made, "good"))
         assert refused.returncode == 1
         assert "it is no folder in the repository" in refused.stderr
+    # It writes a database of that name.
+    asked = ["try", "--scenario", "small", "--private", "own.db"]
+    refused = made.said(*asked, *command(made, "own-database"))
+    assert refused.returncode == 1
+    assert "hint: --private own.db lends it a folder, and it may want a file" in refused.stderr
 
 
 def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_by_hand(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 
 from runner.authoring.onboarding.installing import Candidate
 from runner.authoring.onboarding.launches import secrets_in
@@ -14,6 +15,7 @@ from runner.authoring.onboarding.tool_roles import writers
 from runner.support.errors import NotReadyError, ServerError
 
 _README_CHARS = 4000
+_OPENS_NO_FILE = re.compile(r"(?i)unable to open|is a directory|EISDIR")
 
 
 def require_start(steps: OnboardingState, candidate: Candidate, attempt: StartAttempt) -> None:
@@ -21,8 +23,18 @@ def require_start(steps: OnboardingState, candidate: Candidate, attempt: StartAt
         raise ServerError(
             f"it does not start: {attempt.problem}",
             where=steps.name,
-            hint=_hint_to_start(candidate, attempt) + _lacking(steps, attempt),
+            hint=_not_a_folder(steps, attempt)
+            + _hint_to_start(candidate, attempt)
+            + _lacking(steps, attempt),
         )
+
+
+def _not_a_folder(steps: OnboardingState, attempt: StartAttempt) -> str:
+    """Where the person lends it a folder of a name that it wants for a file."""
+    lent = [it for it in steps.given.private if PurePosixPath(it).suffix]
+    if not lent or not re.search(_OPENS_NO_FILE, attempt.problem):
+        return ""
+    return f"--private {lent[0]} lends it a folder, and it may want a file there: leave that out; "
 
 
 def no_canary(steps: OnboardingState, candidate: Candidate, attempt: StartAttempt) -> NotReadyError:

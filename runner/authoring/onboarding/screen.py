@@ -46,7 +46,10 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
         for substitute in map(clean, arm.substitutes):
             lines += _wrapped(f"{arm.label} is not as its users have it: {substitute}")
             if substitute == SUBSTITUTE:
-                lines += _wrapped("--private FOLDER lets it write one folder instead.")
+                lines += _wrapped(
+                    "If all that it writes lies in one folder, --private FOLDER lends it that "
+                    "instead; a file beside the code needs the copy."
+                )
     lines += ["", *_wrapped(sentence(report, tried.server, use))]
     command = _next(report, tried.server, use, again)
     if _PLACEHOLDER in command:
