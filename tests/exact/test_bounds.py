@@ -74,9 +74,39 @@ def test_a_run_over_ones_own_repository_keeps_the_bounds_too(tmp_path: Path, pro
     wanted = OwnQuestions(repo=str(tmp_path / "shop"), count=60, label="shop")
     names = make_questions(wanted, project, tmp_path / "state", {}, told.append)
     made = read_suite(project / SUITE / "shop" / FILE).questions
-    assert [f"shop.{it.name}" for it in made] == names
+    placed_first = sorted(made, key=lambda it: not it.key.places)
+    assert [f"shop.{it.name}" for it in placed_first] == names
     require_bounds(made)
     assert any(f"{len(made)} questions of 60: " in line for line in told)
+
+
+def test_a_repository_of_three_files_is_asked_of_the_one_function_that_has_callers(
+    tmp_path: Path, project: Path
+) -> None:
+    # The first draw asks of its name where it is exported from, which no file does.
+    commit(
+        tmp_path / "cards",
+        {
+            "a.ts": "export const LONGEST = 40;\n"
+            "export function shortenTitle(text: string): string {\n"
+            "  return text.length > LONGEST ? text.slice(0, LONGEST) : text;\n}\n"
+            "export function titleCase(text: string): string {\n"
+            "  return text.charAt(0).toUpperCase() + text.slice(1);\n}\n",
+            "b.ts": 'import { shortenTitle, titleCase } from "./a";\n'
+            "export function renderCard(title: string): string {\n"
+            "  return `<h1>${titleCase(shortenTitle(title))}</h1>`;\n}\n"
+            "export function renderList(titles: string[]): string {\n"
+            '  return titles.map((it) => shortenTitle(it)).join(",");\n}\n',
+            "c.ts": 'import { renderCard, renderList } from "./b";\n'
+            "export function renderPage(title: string, others: string[]): string {\n"
+            "  return renderCard(title) + renderList(others);\n}\n"
+            'console.log(renderPage("hello", ["a", "b"]));\n',
+        },
+    )
+    wanted = OwnQuestions(repo=str(tmp_path / "cards"), count=20, label="cards")
+    names = make_questions(wanted, project, tmp_path / "state", {}, lambda _: None)
+    [first, *_] = read_suite(project / SUITE / "cards" / FILE).questions
+    assert first.key.places and names[0] == f"cards.{first.name}"
 
 
 def test_the_last_of_the_sort_that_has_most_goes_first() -> None:
