@@ -236,7 +236,9 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
     assert done.returncode == 0, done.stderr
     # Questions whose answer the tree proves: nobody has to review them before they are scored.
     screen = " ".join(done.stdout.split())
-    assert re.search(r"Of the places that \d+ questions about \S+ ask for, a text search", screen)
+    assert "questions about this repository" in screen, screen
+    asked = r"Of the places that \d+ questions about this repository ask for, a text search"
+    assert re.search(asked, screen)
     assert "not compared" not in screen
     # The next command repeats the words that were typed; no other line names the folder.
     assert "private-thing" not in done.stdout.partition("\nnext: ")[0]

@@ -80,8 +80,13 @@ def learnt(tried: OnboardedServer, lacking: Sequence[str], command: str) -> str:
 def _asked(report: Report) -> str:
     if not report.keyed:
         return ", ".join(report.scenarios)
-    repositories = dict.fromkeys(section.repository for section in report.sections)
-    return f"{len(report.scenarios)} questions about {', '.join(map(clean, repositories))}"
+    repositories = dict.fromkeys(_repository(it.repository) for it in report.sections)
+    return f"{len(report.scenarios)} questions about {', '.join(repositories)}"
+
+
+def _repository(label: str) -> str:
+    """A folder was just named by the person, and its label is ours."""
+    return "this repository" if label.startswith("git:local:") else clean(label)
 
 
 def _ended(arm: ArmReport) -> str:
