@@ -6,8 +6,8 @@ given again until every cell is measured and every answer judged. Counted, and a
 
 lost         a measured cell whose result is gone or changed
 repeated     a measured cell that was run again
-misblamed    an outcome or an exit code that its own harm does not explain: done to that very cell
-             or process, while it lived
+misblamed    an outcome or an exit code that its own harm does not explain: done to that very
+             container or process, while it lived
 unjudged     an answer without the verdict that it gets where nothing is harmed
 leaked       a container of ours that outlived its run
 """
@@ -73,7 +73,7 @@ WHILE_JUDGING = ("judge", "provider", "disk")
 RUNNERS_PER_RUN = 60
 """A run that is not whole after so many has stopped getting on."""
 SLACK_SEC = 2.0
-"""Between a harm and an attempt that begins after it: a connection may lie cut in a pool."""
+"""Between a cut and an attempt that begins after it: a connection may lie cut in a pool."""
 FULL_SEC = (0.3, 2.0)
 """How long the disk takes nothing."""
 OF_THE_AGENT = re.compile(r"the shell was killed|no shell can be started|gave no answer in")
@@ -83,13 +83,20 @@ OF_A_SERVER = {"server_crashed", "server_not_ready"}
 
 @dataclass(frozen=True, kw_only=True)
 class Harm:
-    """One thing that was done, when, and to which cell; empty if to none in particular."""
+    """One thing that was done, when, and to which container; empty if to none in particular."""
 
     kind: str
+    container: str = ""
     cell: str = ""
+    made: float = 0.0
+    """When the engine made the container."""
     began: float = 0.0
     ended: float = 0.0
-    """Seconds since the epoch."""
+    process_ended: float = 0.0
+    """When the process that it met did. All times are in seconds since the epoch."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.cell} {self.container[:12]}".strip()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +107,16 @@ class Life:
     ended: float
 
     def saw(self, harm: Harm) -> bool:
-        return harm.began <= self.ended + SLACK_SEC and self.began <= harm.ended + SLACK_SEC
+        slack_sec = SLACK_SEC if harm.kind == "cut" else 0
+        return harm.began <= self.ended and self.began <= harm.ended + slack_sec
+
+    def made(self, harm: Harm) -> bool:
+        """The harmed container: a cell's attempts follow one another, and each makes its own."""
+        return self.began <= harm.made <= self.ended
+
+    def was_ended_after(self, harm: Harm) -> bool:
+        """A process that is stopped may begin more before it heeds that."""
+        return harm.began <= self.ended and self.began <= max(harm.ended, harm.process_ended)
 
 
 @dataclass(kw_only=True)
@@ -268,12 +284,16 @@ class RunUnderFire:
             ) as process,
         ):
             campaign.runners.add(process.pid)
+            before = len(self.harms)
             deadline = time.monotonic() + PATIENCE_SEC
             while process.poll() is None:
                 if time.monotonic() > deadline:
                     process.kill()
                     self._misblamed(f"a {words[0]} hung")
                 self._one_harm(process, harms)
+            self.harms[before:] = [
+                replace(harm, process_ended=time.time()) for harm in self.harms[before:]
+            ]
             errors.seek(0)
             return process.returncode, errors.read().decode(errors="replace")
 
@@ -346,8 +366,9 @@ class RunUnderFire:
         if cell is None:
             return None
         with suppress(docker.errors.APIError):
+            harm = self._harm_to(cell, "container")
             self.campaign.engine.api.kill(cell["Id"])
-            return Harm(kind="container", cell=cell["Labels"]["fairtrial.cell"])
+            return harm
         return None
 
     def _kill_server(self, _: object) -> Harm | None:
@@ -355,6 +376,7 @@ class RunUnderFire:
         if cell is None:
             return None
         with suppress(docker.errors.APIError, ProcessLookupError):
+            harm = self._harm_to(cell, "server")
             top = self.campaign.engine.api.top(cell["Id"])
             # None of a container that is dying.
             for row in top["Processes"] or []:
@@ -362,8 +384,19 @@ class RunUnderFire:
                 # Not the shell that becomes the server a moment later, nor the helper of ours.
                 if process["CMD"].startswith("python3 /opt/server"):
                     os.kill(int(process["PID"]), signal.SIGKILL)
-                    return Harm(kind="server", cell=cell["Labels"]["fairtrial.cell"])
+                    return harm
         return None
+
+    def _harm_to(self, cell: dict[str, Any], kind: str) -> Harm:
+        """Asked before it is harmed: the engine forgets a container that has ended."""
+        # Of a list's seconds, an attempt of the same cell that begins in that second would do too.
+        made = self.campaign.engine.api.inspect_container(cell["Id"])["Created"]
+        return Harm(
+            kind=kind,
+            container=cell["Id"],
+            cell=cell["Labels"]["fairtrial.cell"],
+            made=datetime.fromisoformat(made).timestamp(),
+        )
 
     def _kill_builder(self, _: object) -> Harm | None:
         builder = self._any_container("builder")
@@ -429,9 +462,8 @@ class RunUnderFire:
                 began=datetime.fromisoformat(result["started_at"]).timestamp(),
                 ended=path.stat().st_mtime,
             )
-            seen = [harm for harm in self.harms if life.saw(harm)]
-            if not explains(seen, outcome["kind"], cell=path.parent.parent.name):
-                done = ", ".join(f"{harm.kind} {harm.cell}".strip() for harm in seen)
+            if not explains(self.harms, life, outcome["kind"], cell=path.parent.parent.name):
+                done = ", ".join(str(harm) for harm in self.harms if life.saw(harm))
                 where = "/".join(path.parts[-3:-1])
                 server = result["cell"]["server"]
                 text = f"{where} ({server}): {outcome['kind']}, {outcome['reason']}; after {done}"
@@ -467,19 +499,21 @@ class RunUnderFire:
             self.campaign.tally.leaked.append(f"{self.name}: {purpose} {item['Id'][:12]}")
 
 
-def explains(seen: Sequence[Harm], outcome: str, *, cell: str) -> bool:
-    """Does what was done while an attempt lived explain how it ended?"""
+def explains(harms: Sequence[Harm], life: Life, outcome: str, *, cell: str) -> bool:
+    """Does what was done explain how an attempt at a cell ended?"""
+    seen = [harm for harm in harms if life.saw(harm)]
     everywhere = {harm.kind for harm in seen}
-    here = {harm.kind for harm in seen if harm.cell == cell}
+    its_own = {harm.kind for harm in seen if harm.cell == cell and life.made(harm)}
     if outcome == "answered":
         return True
     if outcome in OF_A_SERVER:
-        return "server" in here
+        return "server" in its_own
     if outcome == "sandbox_failed":
-        return "container" in here or "cut" in everywhere
+        return "container" in its_own or "cut" in everywhere
     if outcome == "cancelled":
         # A runner that the disk or the provider stops ends the cells beside the one that met it.
-        return bool(everywhere & {"SIGTERM", "SIGHUP", "disk"})
+        stopping = {harm.kind for harm in harms if life.was_ended_after(harm)}
+        return bool(stopping & {"SIGTERM", "SIGHUP", "disk"})
     causes = {"provider_failed": "provider", "runner_failed": "disk"}
     return causes.get(outcome) in everywhere
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
@@ -92,9 +93,9 @@ BEGAN = 1_800_000_000.0
 """When the attempt of these tests began; it took a minute."""
 
 
-def harmed(kind: str, cell: str = "", after_sec: float = 30) -> Harm:
+def harmed(kind: str, cell: str = "", after_sec: float = 30, made_after_sec: float = 1) -> Harm:
     at = BEGAN + after_sec
-    return Harm(kind=kind, cell=cell, began=at, ended=at + 0.1)
+    return Harm(kind=kind, cell=cell, made=BEGAN + made_after_sec, began=at, ended=at + 0.1)
 
 
 SERVER_HARMED = harmed("server", "c1")
@@ -117,11 +118,18 @@ LATER = 300
         ("sandbox_failed", [CONTAINER_HARMED], 0),
         ("sandbox_failed", [harmed("container", "another")], 1),
         ("sandbox_failed", [harmed("container", "c1", -30)], 1),
+        ("sandbox_failed", [harmed("container", "c1", -0.5, made_after_sec=-20)], 1),
+        ("sandbox_failed", [harmed("container", "c1", 0.01, made_after_sec=-20)], 1),
+        ("sandbox_failed", [harmed("cut", after_sec=-0.5)], 0),
+        ("server_crashed", [harmed("server", "c1", -0.5, made_after_sec=-20)], 1),
         ("sandbox_failed", [SERVER_HARMED], 1),
         ("cancelled", [harmed("SIGTERM")], 0),
+        ("cancelled", [replace(harmed("SIGTERM", after_sec=-0.5), process_ended=BEGAN + 1)], 0),
+        ("cancelled", [harmed("SIGTERM", after_sec=-0.5)], 1),
         ("cancelled", [harmed("SIGKILL")], 1),
         ("provider_failed", [harmed("provider")], 0),
         ("provider_failed", [harmed("provider", after_sec=LATER)], 1),
+        ("provider_failed", [harmed("provider", after_sec=-0.5)], 1),
         ("provider_failed", [harmed("cut")], 1),
         ("runner_failed", [harmed("disk")], 0),
         ("runner_failed", [CONTAINER_HARMED], 1),

@@ -27,7 +27,7 @@ FINAL = (
 def limits_told(limits: Limits, answer_tokens: int) -> str:
     """What ends a call or a reply early. `answer_tokens`: of one turn, thinking apart."""
     return f"""\
-- A shell command is stopped after {limits.shell_timeout_sec} s; you then get what it had printed.\
+- A shell command is stopped after {limits.shell_timeout_sec} s; you then get what had come of it.\
  A call of another tool has a limit of its own, which its error names.
 - Of a result of more than {limits.result_chars:,} characters you get the beginning and the end,\
  and how much is missing between them.

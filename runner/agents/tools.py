@@ -188,7 +188,7 @@ def shown_outcome(
 def _with_status(result: ShellResult, limit_sec: float) -> str:
     """The output, and a last line that says so if the command was stopped or failed."""
     if result.timed_out:
-        # grep and others hold some KB back from a pipe, and are stopped with them.
+        # perl and others with buffers of their own are stopped with what these hold back.
         printed = "above is what came of it" if result.size_chars else "nothing came of it yet"
         status = f"[stopped after {limit_sec:g} s; {printed}]"
     elif result.exit_code:

@@ -17,6 +17,7 @@ import json
 import os
 import selectors
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -27,6 +28,13 @@ FLUSH_SEC = 2.0
 """What a stopped command gets to write what it holds back."""
 CHUNK_BYTES = 65536
 READ_CHARS = 65536
+MOST_HELD_BYTES = 65536
+"""More than a pipe takes at once is not passed on."""
+STDOUT = "_IO_2_1_stdout_"
+STREAM = struct.Struct("=I4x3q2q")
+"""How C's library lays out a stream: flags, three places for reading, and from where to where it
+holds text back. Programs are compiled against it, so it stays as it is."""
+STREAM_FLAGS = 0xFBAD
 PR_SET_DUMPABLE = 4
 HUNG_UP = 126
 FIRST_VICTIM = 'echo 1000 >/proc/self/oom_score_adj; exec bash -lc "$1"'
@@ -137,11 +145,99 @@ def flush(session: int, pipe: int, output: Output) -> None:
     `grep … | sort | tail`: only at its input's end does `sort` write. Killed together with `grep`,
     it would take along all that was found.
     """
+    deadline = time.monotonic() + FLUSH_SEC
     for pid in members(session):
         with contextlib.suppress(OSError):
             if not is_filter(pid):
-                os.kill(pid, signal.SIGTERM)
-    read_to_end(pipe, output, time.monotonic() + FLUSH_SEC)
+                end_one(pid, deadline)
+    if read_to_end(pipe, output, deadline):
+        return
+    # Left: what reads from a pipe still, or does not mind the signal.
+    deadline = time.monotonic() + DRAIN_SEC
+    for pid in members(session):
+        with contextlib.suppress(OSError):
+            pass_on_held(pid, deadline)
+            os.kill(pid, signal.SIGKILL)
+    read_to_end(pipe, output, deadline)
+
+
+def end_one(pid: int, deadline: float) -> None:
+    """Raises OSError if it is gone."""
+    if dies_of_sigterm(pid):
+        pass_on_held(pid, deadline)
+    # Else it may write by itself what it holds back, and that would be there twice.
+    os.kill(pid, signal.SIGTERM)
+    os.kill(pid, signal.SIGCONT)
+
+
+def dies_of_sigterm(pid: int) -> bool:
+    """It neither blocks, ignores nor catches it. Raises OSError if it is gone."""
+    lines = read(f"/proc/{pid}/status").splitlines()
+    masks = [line.split()[1] for line in lines if line.startswith(("SigBlk", "SigIgn", "SigCgt"))]
+    return not any(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
+
+
+def pass_on_held(pid: int, deadline: float) -> None:
+    """Stop a process, and write into its pipe what C's library holds back for it.
+
+    Raises OSError if it is gone, or closed to us.
+    """
+    # `grep`, `awk` and `find` write into a pipe by 4 KB. Told to write line by line (`stdbuf -oL`),
+    # they would take three times as long where there is much, and see how they are run.
+    held = held_back(pid) if is_stopped(pid, deadline) else b""
+    place = f"/proc/{pid}/fd/1"
+    if held and os.readlink(place).startswith("pipe:"):  # noqa: PTH115 - as in `read`
+        # Who reads a full pipe may be stopped too: nobody waits for it.
+        pipe = os.open(place, os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            os.write(pipe, held)
+        finally:
+            os.close(pipe)
+
+
+def is_stopped(pid: int, deadline: float) -> bool:
+    """Stop it; False if the deadline came first. Raises OSError if it is gone."""
+    os.kill(pid, signal.SIGSTOP)
+    while time.monotonic() < deadline:
+        state = read(f"/proc/{pid}/stat").rpartition(") ")[2][:1]
+        if state in "TtZX":
+            return state in "Tt"
+        time.sleep(0.001)
+    return False
+
+
+def held_back(pid: int) -> bytes:
+    """What a stopped process has printed through C's library, and the library has not written.
+
+    Empty for a program without that library. Raises OSError if it is gone, or closed to us.
+    """
+    library, place = stdout_in_library()
+    loaded = beginning(pid, library)
+    if not loaded:
+        return b""
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:  # noqa: PTH123 - as in `read`
+        stream = os.pread(memory.fileno(), STREAM.size, loaded + place)
+        flags, *_, start, end = STREAM.unpack(stream.ljust(STREAM.size, b"\0"))
+        known = flags >> 16 == STREAM_FLAGS and 0 < end - start <= MOST_HELD_BYTES
+        # Stopped in the middle of writing it: the pipe may have it already.
+        if not known or hex(start) in read(f"/proc/{pid}/syscall").split():
+            return b""
+        return os.pread(memory.fileno(), end - start, start)
+
+
+def stdout_in_library() -> tuple[str, int]:
+    """The file of C's library, and how far behind its beginning `stdout` lies in memory."""
+    own = ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(None), STDOUT))
+    maps = read("/proc/self/maps").splitlines()
+    library = next(line.split()[5] for line in maps if line.endswith("/libc.so.6"))
+    return library, own - beginning(os.getpid(), library)
+
+
+def beginning(pid: int, library: str) -> int:
+    """Where a process has a library in its memory; 0 if nowhere. Raises OSError if it is gone."""
+    maps = read(f"/proc/{pid}/maps").splitlines()
+    found = (line.partition("-")[0] for line in maps if line.split()[5:] == [library])
+    return int(next(found, "0"), 16)
 
 
 def members(session: int) -> list[int]:

@@ -104,7 +104,8 @@ def test_the_prompt_is_the_same_text_in_every_arm(converse: Converse) -> None:
 def test_the_limits_are_told_once_and_are_those_that_hold() -> None:
     limits = Limits(shell_timeout_sec=7, result_chars=2345)
     text = system_prompt("tool_calling", limits, 678)
-    told = ["stopped after 7 s;", "more than 2,345 characters", "ends after 678 tokens"]
+    stopped = "stopped after 7 s; you then get what had come of it"
+    told = [stopped, "more than 2,345 characters", "ends after 678 tokens"]
     assert [text.count(words) for words in told] == [1, 1, 1]
     assert "cut" not in SHELL_SPEC.description
     assert "mcp" not in text.lower()

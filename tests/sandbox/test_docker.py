@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
+import re
 import signal
 import subprocess
 import sys
+import termios
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +23,7 @@ from runner.protocols import ShellResult
 from runner.records import Limits
 from runner.sandbox.container import Container, ContainerSpec, open_container, settings_digest
 from runner.sandbox.engine import Engine, sweep
+from runner.sandbox.shell_host import held_back, is_stopped
 from runner.sandbox.stream import lines
 from runner.support.errors import SandboxError
 from runner.support.text import cut
@@ -187,6 +192,65 @@ def test_what_a_stopped_command_had_found_is_kept_also_behind_a_filter(
     slow, processes = in_cell(engine, spec(base_image), work)
     assert (slow.output, slow.timed_out) == (printed, True)
     assert "3333" not in processes and "2222" not in processes
+
+
+WRITES_AT_ITS_END = """
+import ctypes, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+ctypes.CDLL(None).puts(b"by itself")
+time.sleep(3333)
+"""
+HOLDS_BACK = f"""
+mkfifo /tmp/silent
+grep -o ^agent /etc/passwd /tmp/silent &
+grep -o ^server /etc/passwd /tmp/silent | grep -v nobody &
+awk 'BEGIN {{print "awk"; while (1) {{}}}}' &
+find /etc/passwd -print -exec sleep 3333 ';' &
+env -u PYTHONUNBUFFERED python3 -c '{WRITES_AT_ITS_END}' &
+(trap '' TERM; awk 'BEGIN {{print "unmoved"; while (1) {{}}}}') &
+echo nobody | while read x; do grep -o ^$x /etc/passwd /tmp/silent; done &
+wait
+"""
+
+
+def test_what_a_stopped_program_held_back_is_kept_once(engine: Engine, base_image: str) -> None:
+    async def work(container: Container) -> tuple[ShellResult, ShellResult]:
+        slow = await container.shell(HOLDS_BACK, timeout_sec=6)
+        return slow, await container.shell(PROCESSES, timeout_sec=PATIENCE_SEC)
+
+    slow, processes = in_cell(engine, spec(base_image), work)
+    found = [f"/etc/passwd:{user}" for user in ("agent", "nobody", "server")]
+    assert sorted(slow.output.splitlines()) == [
+        "/etc/passwd",
+        *found,
+        "awk",
+        "by itself",
+        "unmoved",
+    ]
+    assert slow.timed_out
+    assert not re.search("3333|awk|grep", processes.output)
+
+
+def test_what_a_program_is_stopped_writing_is_not_taken_for_held_back() -> None:
+    # Nobody reads: it waits in the call with a text that the pipe has none, some or all of.
+    flood = "import ctypes; c = ctypes.CDLL(None)\nwhile True: c.puts(b'x' * 99)"
+    # Of the environment nothing: PYTHONUNBUFFERED would have C's library hold nothing back.
+    argv = [sys.executable, "-c", flood]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, env={}) as writing:
+        state = Path(f"/proc/{writing.pid}/stat")
+        try:
+            while waiting_bytes(writing) < 60_000 or " S " not in state.read_text():
+                time.sleep(0.01)
+            assert is_stopped(writing.pid, time.monotonic() + PATIENCE_SEC)
+            assert held_back(writing.pid) == b""
+        finally:
+            writing.kill()
+
+
+def waiting_bytes(writing: subprocess.Popen[bytes]) -> int:
+    """In its pipe."""
+    assert writing.stdout
+    return int.from_bytes(fcntl.ioctl(writing.stdout, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def test_an_agent_that_kills_its_shell_gets_an_error_and_a_fresh_shell(

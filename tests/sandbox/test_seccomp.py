@@ -36,6 +36,16 @@ except OSError as error:
     print(type(error).__name__, error.errno)
 """
 
+WAYS_OUT = """
+import errno, socket
+for kind, protocol in (("STREAM", 0), ("STREAM", 262), ("DGRAM", 0), ("DGRAM", 1), ("RAW", 1)):
+    try:
+        socket.socket(2, getattr(socket, "SOCK_" + kind), protocol).connect(("192.0.2.1", 9))
+        print("connected")
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+"""
+
 
 def printed(engine: Engine, image: str, argv: list[str], *, user: str) -> str:
     """What a command prints in a fresh cell."""
@@ -84,6 +94,14 @@ def test_the_machine_under_the_engine_cannot_be_asked(
     engine: Engine, base_image: str, user: str
 ) -> None:
     assert printed(engine, base_image, ["python3", "-c", VSOCK], user=user) == "OSError 97"
+
+
+@pytest.mark.docker
+def test_no_protocol_of_the_internet_leads_out_of_a_cell(engine: Engine, base_image: str) -> None:
+    found = printed(engine, base_image, ["python3", "-c", WAYS_OUT], user="agent").split()
+    # A kernel may have been built without MPTCP, or let no group send ICMP.
+    assert set(found[:-1]) <= {"ENETUNREACH", "EPROTONOSUPPORT", "EACCES"}
+    assert (found[0], found[-1]) == ("ENETUNREACH", "EPERM")
 
 
 @pytest.mark.docker
