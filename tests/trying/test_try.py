@@ -133,6 +133,7 @@ def test_an_interrupted_try_is_begun_again_where_it_was(made: Checkout) -> None:
     assert process.returncode == 130
     again = made.said(*asked)
     assert again.returncode == 0, again.stderr
+    assert re.search(r"^offline, \d+ cells$", again.stdout, re.MULTILINE), "what it would take"
     assert "going on from the last try with these words" in again.stderr
     ways = [line for line in again.stderr.splitlines() if "did not start" in line]
     assert not ways, "the way that works is known"

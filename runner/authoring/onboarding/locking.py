@@ -30,6 +30,7 @@ PYTHONS: tuple[Python, ...] = get_args(Python)
 """What the base image has, the one that servers get if they run on it first."""
 LOCK_LIMIT_SEC = 300
 _WANTS_PYTHON = re.compile(r"requested Python version .* does not satisfy|only supports? >=?3\.")
+_OTHER_PYTHON = re.compile(r"does not satisfy Python\s?([<>=!~][^\s,]*)")
 _PLATFORM = "x86_64-manylinux_2_28"
 _FOLDER = "/tmp/lock"  # noqa: S108 - in a container of its own
 _NPM_SCRIPT = """
@@ -76,7 +77,10 @@ class Locker:
                     raise
             else:
                 return python
-        self._compile(folder, pythons[-1], before)
+        try:
+            self._compile(folder, pythons[-1], before)
+        except EngineError as error:
+            raise _led_by_python(error) from error
         return pythons[-1]
 
     def _compile(self, folder: Path, python: Python, before: str) -> None:
@@ -266,6 +270,17 @@ class Locker:
         if len(files) != 1:
             raise SourceError("npm left no lock", hint="try again")
         return files[0]
+
+
+def _led_by_python(error: EngineError) -> EngineError:
+    """The Python that is not here first; uv advises on a project, and here is none."""
+    wanted = _OTHER_PYTHON.search(error.what)
+    if wanted is None:
+        return error
+    lead = f"it asks for Python {wanted[1]}, and the sandbox has {' and '.join(PYTHONS)}"
+    cause = error.what.partition("\nhint: ")[0].rstrip()
+    hint = "take an older version that runs on one of these, if there is one: pypi:NAME==VERSION"
+    return EngineError(f"{lead}\n{cause}", hint=hint)
 
 
 def sizes_in(pylock: str) -> dict[str, int]:

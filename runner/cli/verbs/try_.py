@@ -78,14 +78,15 @@ def run(request: Verb) -> int:
     with starting.opened(asked, given, about, checkout, output.choose) as steps:
         tried = flow.find_out(steps)
     reach = None if request.save is None else _saved(tried, checkout, request.save)
-    if request.spending.dry_run:
+    if request.spending.dry_run and not request.json:
         output.show(card_text(tried.card))
-        return output.OK
     own, runs = checkout.over(tried.folder), tried.folder / "runs"
     asks = request.scenarios or starting.questions_of(own, tried.scenario, request.questions)
     name = request.name or starting.run_name(own, tried, asks, request.models, request.trials)
     arms = {"scenarios": asks, "servers": (tried.server,)}
     whole = taken(run_verb.Verb, request, **arms, name=name, gate="prefer")
+    if request.spending.dry_run:
+        return running.run(whole, run_verb.subject_of(whole, own, judge))
     lacking = _preflight(whole, own, runs, tried)
     if lacking is not None:
         again = _next_commands(request, tried, reach)
