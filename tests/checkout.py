@@ -14,7 +14,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,10 @@ import pytest
 import yaml
 
 from runner.catalog.catalog import load_catalog
+from runner.catalog.checkout import Checkout as Opened
+from runner.catalog.locks import write_repos_lock
 from runner.cli.main import main
+from runner.repositories.repository import fetch_source
 from runner.sandbox.base_image import read_pins
 from runner.servers.environment import PLACES
 from runner.servers.volume import FOR_TESTS, volume_name
@@ -182,6 +185,15 @@ def server(name: str, mode: str, **changes: Any) -> dict[str, Any]:
 # --- the command --------------------------------------------------------------------------------
 
 
+def ended(*arguments: object) -> int:
+    """How the command ends, in this process; what it prints goes where this process's does."""
+    with pytest.raises(SystemExit) as end:
+        main([*map(str, arguments)])
+    code = end.value.code
+    assert isinstance(code, int)
+    return code
+
+
 def said(arguments: Sequence[str], **env: str) -> subprocess.CompletedProcess[str]:
     """What the command says and how it ends, in this process and the folder it is in.
 
@@ -194,15 +206,12 @@ def said(arguments: Sequence[str], **env: str) -> subprocess.CompletedProcess[st
         patch.dict(os.environ, env),
         redirect_stdout(out),
         redirect_stderr(errors),
-        pytest.raises(SystemExit) as end,
     ):
-        main(arguments)
+        code = ended(*arguments)
     with catch_warnings(action="ignore", category=ResourceWarning):
         # A process's end closes what a verb leaves open; here another test would be blamed.
         gc.collect()
     gc.unfreeze()
-    code = end.value.code
-    assert isinstance(code, int)
     argv = [str(COMMAND), *arguments]
     return subprocess.CompletedProcess(argv, code, out.getvalue(), errors.getvalue())
 
@@ -250,6 +259,12 @@ class Checkout:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
 
+    def write_scenario(self) -> None:
+        folder, url = "scenarios/core/small", f"file://{self.root}/upstream"
+        self.write(f"{folder}/scenario.yaml", scenario(url, self.commit))
+        self.write(f"{folder}/rubric.yaml", RUBRIC)
+        self.write(f"{folder}/reference/1.md", REFERENCE)
+
     def edit(self, path: str, old: str, new: str) -> None:
         target = self.root / path
         text = target.read_text()
@@ -295,6 +310,13 @@ class Checkout:
 
     # --- what it leaves on the engine -----------------------------------------------------------
 
+    def remove(self, client: docker.DockerClient) -> None:
+        """Its images, and its volumes: of some a test may have made none."""
+        for name in self.volumes() | self.environments():
+            with suppress(docker.errors.NotFound):
+                client.api.remove_volume(name, force=True)
+        self.remove_images(client)
+
     def remove_images(self, client: docker.DockerClient) -> None:
         """The workspace images this checkout built; the base is everybody's."""
         memory = self.root / ".fairtrial" / "images.json"
@@ -327,13 +349,26 @@ def make(folder: Path) -> Checkout:
         copy(ROOT / name, folder / name)
     commit = repository(folder / "upstream")
     made = Checkout(folder, commit)
-    made.write("scenarios/core/small/scenario.yaml", scenario(f"file://{folder}/upstream", commit))
-    made.write("scenarios/core/small/rubric.yaml", RUBRIC)
-    made.write("scenarios/core/small/reference/1.md", REFERENCE)
+    made.write_scenario()
     made.add_server("good", "good")
     done = made.said("lock")
     assert done.returncode == 0, done.stderr
     return made
+
+
+def opened(root: Path) -> Opened:
+    return Opened(root=root, state=root / ".fairtrial", environ={}, log=lambda _: None)
+
+
+def make_for_scoring(root: Path) -> Opened:
+    """The scenario, fetched and pinned, without what only a cell needs: no engine is asked."""
+    commit = repository(root / "upstream")
+    Checkout(root, commit).write_scenario()
+    (root / "images/servers").mkdir(parents=True)
+    source = opened(root).scenario("small").scenario.repository
+    fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
+    write_repos_lock(root, {source.label: fetched.pin})
+    return opened(root)
 
 
 def copy(source: Path, target: Path) -> None:

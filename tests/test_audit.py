@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,7 @@ from runner.agents.models import open_model
 from runner.benchmarks import BENCHMARKS
 from runner.benchmarks.scenarios.scenario_benchmark import ScenarioBenchmark
 from runner.catalog.checkout import Checkout
-from runner.catalog.locks import read_repos_lock, write_repos_lock
-from runner.cli.main import main
+from runner.catalog.locks import read_repos_lock
 from runner.grounding.cache import Cache
 from runner.records import (
     Cell,
@@ -39,14 +38,14 @@ from runner.records import (
 )
 from runner.records.run_store import LoadedRun, RunStore
 from runner.records.transcript_files import TranscriptWriter
-from runner.repositories.repository import fetch_source
 from runner.runs.audit import Audit, with_cards
 from runner.runs.prepare import BENCHMARK
 from runner.runs.run_inputs import PreparedArm, PreparedRun, PreparedScenario
+from runner.scoring.fairness import FAIRNESS
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.errors import FairtrialError
 from tests.anchors.material import FarAway
-from tests.checkout import REFERENCE, RUBRIC, repository, scenario
+from tests.checkout import REFERENCE, ended, make_for_scoring, opened
 from tests.report import loaded
 from tests.report.loaded import server
 
@@ -67,9 +66,7 @@ class Ran:
 
     @property
     def checkout(self) -> Checkout:
-        return Checkout(
-            root=self.root, state=self.root / ".fairtrial", environ={}, log=lambda _: None
-        )
+        return opened(self.root)
 
     @property
     def audit(self) -> Audit:
@@ -175,19 +172,8 @@ def planned(checkout: Checkout, name: str = "small") -> tuple[Cell, ...]:
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Made once: git is slow on a busy machine."""
-    root = tmp_path_factory.mktemp("ran")
-    url = f"file://{root}/upstream"
-    commit = repository(root / "upstream")
-    small = root / "scenarios/core/small"
-    (small / "reference").mkdir(parents=True)
-    (root / "images/servers").mkdir(parents=True)
-    (small / "scenario.yaml").write_text(yaml.safe_dump(scenario(url, commit)))
-    (small / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
-    (small / "reference/1.md").write_text(REFERENCE)
+    root = make_for_scoring(tmp_path_factory.mktemp("ran")).root
     made = Ran(root=root, store=RunStore(root / "runs/done"))
-    source = made.checkout.scenario("small").scenario.repository
-    fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
-    write_repos_lock(root, {source.label: fetched.pin})
     plan_and_run(made, ungated=True)
     return made
 
@@ -200,7 +186,9 @@ def ran(template: Ran, tmp_path: Path) -> Ran:
 
 
 def plan_and_run(made: Ran, *, ungated: bool = False, created_at: str = PLANNED_AT) -> None:
-    plan = Plan(run="done", created_at=created_at, ungated=ungated, cells=planned(made.checkout))
+    plan = Plan(
+        run="done", created_at=created_at, ungated=ungated, cells=planned(opened(made.root))
+    )
     made.store.write_plan(plan)
     for name, answer in zip(SERVERS, (REFERENCE, WORSE), strict=True):
         made.write_attempt(made.cell(name), [answer])
@@ -209,16 +197,6 @@ def plan_and_run(made: Ran, *, ungated: bool = False, created_at: str = PLANNED_
 
 
 # --- what comes of it -----------------------------------------------------------------------
-
-
-def figures(run: LoadedRun) -> dict[str, float | None]:
-    """Server -> fairness of its cell; None if it is in no figure."""
-    found: dict[str, float | None] = {}
-    for item in run.cells:
-        found[item.cell.server] = None
-        if item.scorecard is not None and isinstance(item.scorecard.fairness.score, Scored):
-            found[item.cell.server] = item.scorecard.fairness.score.value
-    return found
 
 
 def named(run: LoadedRun) -> set[tuple[str, str]]:
@@ -231,17 +209,13 @@ def honest(template: Ran) -> dict[str, float | None]:
     """What the untouched run's figures are."""
     whole = template.audit.whole()
     assert whole.contradictions == ()
-    found = figures(whole)
+    found = loaded.figures(whole)
     assert None not in found.values()
     return found
 
 
 def report(ran: Ran, *arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(["--root", str(ran.root), *arguments])
-    code = caught.value.code
-    assert isinstance(code, int)
-    return code
+    return ended("--root", ran.root, *arguments)
 
 
 def test_an_untouched_run_is_reported_without_a_word(
@@ -255,62 +229,58 @@ def test_an_untouched_run_is_reported_without_a_word(
 # --- scorecards -----------------------------------------------------------------------------
 
 
-def a_score_of_99(card: Any) -> None:
-    card["fairness"]["score"]["value"] = 0.99
+A_SCORE_OF_99 = {"fairness.score.value": 0.99}
+A_QUALITY_WITHOUT_A_VERDICT = {
+    "fairness.verdict": None,
+    "fairness.parts.llm_quality.value": 0.9,
+}
+FORGED = {
+    "fairness.verdict.steps[0].criteria.map_quality.score": 0.31,
+    "fairness.grounding.grounded": 99,
+    "fairness.effort.input_tokens": 1,
+    "adoption.shell_searches": 0,
+}
 
 
-def no_verdict_and_a_quality(card: Any) -> None:
-    card["fairness"]["verdict"] = None
-    card["fairness"]["parts"]["llm_quality"]["value"] = 0.9
+def forge(ran: Ran, name: str, changes: Mapping[str, Any]) -> None:
+    """Put other values at these paths of a scorecard."""
 
+    def put(card: Any) -> None:
+        for path, value in changes.items():
+            *inside, last = path.replace("[0]", ".0").split(".")
+            there = card
+            for key in inside:
+                there = there[int(key) if key.isdigit() else key]
+            there[last] = value
 
-def forged_criteria(card: Any) -> None:
-    step = card["fairness"]["verdict"]["steps"][0]
-    step["criteria"]["map_quality"]["score"] = 0.31
-
-
-def every_part_1(card: Any) -> None:
-    for part in card["fairness"]["parts"].values():
-        part["value"] = 1.0
-
-
-def a_citation_that_holds(card: Any) -> None:
-    card["fairness"]["grounding"]["grounded"] += 1
-
-
-def fewer_tokens(card: Any) -> None:
-    card["fairness"]["effort"]["input_tokens"] = 1
-
-
-def no_searches(card: Any) -> None:
-    card["adoption"]["shell_searches"] = 0
+    ran.edit(ran.card(name), put)
 
 
 @pytest.mark.parametrize(
-    ("forge", "field"),
+    ("changes", "field"),
     [
-        (a_score_of_99, "fairness.score.value"),
-        (no_verdict_and_a_quality, "fairness.verdict"),
-        (forged_criteria, "fairness.verdict.steps[0].criteria.map_quality.score"),
-        (every_part_1, "fairness.parts.efficiency.value"),
-        (a_citation_that_holds, "fairness.grounding.grounded"),
-        (fewer_tokens, "fairness.effort.input_tokens"),
-        (no_searches, "adoption.shell_searches"),
+        (A_SCORE_OF_99, "fairness.score.value"),
+        (A_QUALITY_WITHOUT_A_VERDICT, "fairness.verdict"),
+        (
+            dict.fromkeys((f"fairness.parts.{part}.value" for part in FAIRNESS), 1.0),
+            "fairness.parts.efficiency.value",
+        ),
+        *(({field: value}, field) for field, value in FORGED.items()),
     ],
 )
 def test_a_forged_scorecard_moves_no_figure_and_is_named(
-    ran: Ran, honest: dict[str, float | None], forge: Callable[[Any], None], field: str
+    ran: Ran, honest: dict[str, float | None], changes: Mapping[str, Any], field: str
 ) -> None:
-    ran.edit(ran.card(), forge)
+    forge(ran, "shell", changes)
     whole = ran.audit.whole()
-    assert figures(whole) == honest
+    assert loaded.figures(whole) == honest
     assert ("scorecard.json", field) in named(whole)
 
 
 def test_the_report_of_a_forged_run_says_so_on_every_page_and_ends_in_1(
     ran: Ran, honest: dict[str, float | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran.edit(ran.card("good"), a_score_of_99)
+    forge(ran, "good", A_SCORE_OF_99)
     assert report(ran, "report", "done", "--ungated") == 1
     printed = capsys.readouterr()
     assert "CONTRADICTED" in printed.out
@@ -329,7 +299,7 @@ def test_the_report_of_a_forged_run_says_so_on_every_page_and_ends_in_1(
 def test_scoring_again_writes_what_the_transcripts_give(
     ran: Ran, honest: dict[str, float | None]
 ) -> None:
-    ran.edit(ran.card(), a_score_of_99)
+    forge(ran, "shell", A_SCORE_OF_99)
     assert report(ran, "score", "done") == 0
     stored = ran.store.stored_scorecard(ran.cell("shell").id)
     assert stored is not None and isinstance(stored.fairness.score, Scored)
@@ -342,7 +312,7 @@ def test_a_scorecard_of_another_version_is_named_and_not_needed(
 ) -> None:
     ran.card().write_text('{"cell_id": "x", "total": 1}')
     whole = ran.audit.whole()
-    assert figures(whole) == honest
+    assert loaded.figures(whole) == honest
     assert named(whole) == {("scorecard.json", "")}
 
 
@@ -351,7 +321,7 @@ def test_a_scorecard_that_was_never_written_is_no_contradiction(
 ) -> None:
     ran.card().unlink()
     whole = ran.audit.whole()
-    assert (figures(whole), whole.contradictions) == (honest, ())
+    assert (loaded.figures(whole), whole.contradictions) == (honest, ())
 
 
 def test_a_forged_cache_of_citations_grounds_nothing(
@@ -365,14 +335,14 @@ def test_a_forged_cache_of_citations_grounds_nothing(
         put(cache, key, value)
 
     monkeypatch.setattr(Cache, "put", noted)
-    assert figures(ran.audit.whole()) == honest
+    assert loaded.figures(ran.audit.whole()) == honest
     results = [key for key in kept if key.startswith("result ")]
     assert len(results) > 1
     best = max((kept[key] for key in results), key=len)
     with Cache(ran.root / ".fairtrial/grounding") as forged:
         for key in results:
             put(forged, key, best)
-    assert figures(ran.audit.whole()) == honest
+    assert loaded.figures(ran.audit.whole()) == honest
 
 
 def kept_at(ran: Ran, home: Path) -> Audit:
@@ -403,9 +373,9 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_second_report_scores_nothing_again_and_says_the_same(
     ran: Ran, honest: dict[str, float | None], tmp_path: Path, scored: list[str]
 ) -> None:
-    assert figures(kept_at(ran, tmp_path).whole()) == honest
+    assert loaded.figures(kept_at(ran, tmp_path).whole()) == honest
     assert scored == ["shell", "good"]
-    assert figures(kept_at(ran, tmp_path).whole()) == honest
+    assert loaded.figures(kept_at(ran, tmp_path).whole()) == honest
     assert scored == ["shell", "good"]
 
 
@@ -417,7 +387,7 @@ def test_a_kept_scorecard_that_was_forged_or_moved_is_made_again(
     moved = one.read_bytes()
     one.write_text(one.read_text().replace("0.", "0.9"))
     other.write_bytes(moved)
-    assert figures(kept_at(ran, tmp_path).whole()) == honest
+    assert loaded.figures(kept_at(ran, tmp_path).whole()) == honest
 
 
 def test_scorecards_that_another_user_kept_are_not_read(
@@ -425,7 +395,7 @@ def test_scorecards_that_another_user_kept_are_not_read(
 ) -> None:
     kept_at(ran, tmp_path / "one").whole()
     scored.clear()
-    assert figures(kept_at(ran, tmp_path / "another").whole()) == honest
+    assert loaded.figures(kept_at(ran, tmp_path / "another").whole()) == honest
     assert scored == ["shell", "good"]
 
 
@@ -477,7 +447,7 @@ def test_a_transcript_that_is_not_what_was_written_is_in_no_figure(
         ran.card().unlink()
     tamper(ran.folder() / "transcript.jsonl")
     whole = ran.audit.whole()
-    assert figures(whole) == {"shell": None, "good": honest["good"]}
+    assert loaded.figures(whole) == {"shell": None, "good": honest["good"]}
     assert ("transcript.jsonl", "") in named(whole)
 
 
@@ -520,7 +490,7 @@ def test_a_transcript_that_was_edited_is_not_replayed(ran: Ran) -> None:
 def shell_is_out(ran: Ran, field: str, file: str = "result.json") -> LoadedRun:
     """The whole run, in which the shell's cell is in no figure for that field."""
     whole = ran.audit.whole()
-    assert figures(whole)["shell"] is None
+    assert loaded.figures(whole)["shell"] is None
     assert (file, field) in named(whole)
     return whole
 
@@ -536,7 +506,7 @@ def test_an_injected_attempt_0_is_not_read_and_named(
 ) -> None:
     shutil.copytree(ran.folder("shell"), ran.folder("good").with_name("attempt-0"))
     whole = ran.audit.whole()
-    assert figures(whole) == honest
+    assert loaded.figures(whole) == honest
     assert named(whole) == {("attempt-0", "")}
     assert [item.attempts for item in whole.cells] == [1, 1]
 
@@ -547,7 +517,7 @@ def test_a_folder_that_is_no_attempt_is_not_counted_and_named(
 ) -> None:
     shutil.copytree(ran.folder(), ran.folder().with_name(name))
     whole = ran.audit.whole()
-    assert (figures(whole), named(whole)) == (honest, {(name, "")})
+    assert (loaded.figures(whole), named(whole)) == (honest, {(name, "")})
     assert [item.attempts for item in whole.cells] == [1, 1]
 
 
@@ -561,7 +531,7 @@ def test_an_attempt_made_after_the_measurement_is_not_used_and_named(
 ) -> None:
     ran.write_attempt(ran.cell("good"), [REFERENCE])
     whole = ran.audit.whole()
-    assert (figures(whole), named(whole)) == (honest, {("attempt-2", "")})
+    assert (loaded.figures(whole), named(whole)) == (honest, {("attempt-2", "")})
 
 
 def test_a_first_attempt_that_was_taken_away_is_missed(ran: Ran) -> None:
@@ -630,7 +600,7 @@ def test_transcripts_swapped_between_the_arms_are_in_no_figure(ran: Ran) -> None
     one.write_bytes(texts[1])
     other.write_bytes(texts[0])
     whole = ran.audit.whole()
-    assert figures(whole) == {"shell": None, "good": None}
+    assert loaded.figures(whole) == {"shell": None, "good": None}
 
 
 def test_attempts_swapped_between_the_arms_are_in_no_figure(ran: Ran) -> None:
@@ -639,7 +609,7 @@ def test_attempts_swapped_between_the_arms_are_in_no_figure(ran: Ran) -> None:
     other.rename(one)
     one.with_name("held").rename(other)
     whole = shell_is_out(ran, "cell")
-    assert figures(whole)["good"] is None
+    assert loaded.figures(whole)["good"] is None
 
 
 def test_an_attempt_of_another_run_of_the_same_cells_is_none_of_this_ones(ran: Ran) -> None:
@@ -659,7 +629,7 @@ def test_a_run_made_without_the_gate_cannot_be_called_gated_afterwards(
     ran.edit(ran.store.folder / "plan.json", lambda plan: plan.update(ungated=False))
     whole = ran.audit.whole()
     assert whole.plan.ungated
-    assert (figures(whole), named(whole)) == (honest, {("plan.json", "ungated")})
+    assert (loaded.figures(whole), named(whole)) == (honest, {("plan.json", "ungated")})
 
 
 def test_a_gated_run_that_goes_on_without_its_gate_contradicts_nothing(
@@ -669,7 +639,7 @@ def test_a_gated_run_that_goes_on_without_its_gate_contradicts_nothing(
     plan_and_run(ran)
     ran.store.write_plan(ran.store.plan().model_copy(update={"ungated": True}))
     whole = ran.audit.whole()
-    assert (figures(whole), whole.contradictions) == (honest, ())
+    assert (loaded.figures(whole), whole.contradictions) == (honest, ())
 
 
 def test_a_bad_cell_taken_out_of_the_plan_is_missed(ran: Ran) -> None:
@@ -757,7 +727,7 @@ def test_a_changed_rubric_is_judged_by_and_the_older_scorecards_are_named(
 
     edit_yaml(ran.root / "scenarios/core/small/rubric.yaml", ask_for_more)
     whole = ran.audit.whole()
-    shell, before = figures(whole)["shell"], honest["shell"]
+    shell, before = loaded.figures(whole)["shell"], honest["shell"]
     assert shell is not None and before is not None and shell < before
     assert ("scorecard.json", "fairness.verdict.inputs") in named(whole)
 
@@ -798,38 +768,27 @@ def test_a_stored_verdict_is_repeated_and_the_judge_not_asked(far: Judged) -> No
     assert far.judge.asked == 0
 
 
-def of_another_answer(verdict: Any) -> None:
-    verdict["inputs"] = "5" * 64
-
-
-def of_another_judge(verdict: Any) -> None:
-    verdict["identity"] = "5" * 64
-
-
-def not_its_sum(verdict: Any) -> None:
-    verdict["quality"] = 0.99
+OF_ANOTHER_ANSWER = {"fairness.verdict.inputs": "5" * 64}
+OF_ANOTHER_JUDGE = {"fairness.verdict.identity": "5" * 64}
+NOT_ITS_SUM = {"fairness.verdict.quality": 0.99}
 
 
 def test_a_card_of_another_judge_that_said_the_same_contradicts_nothing(ran: Ran) -> None:
-    ran.edit(ran.card(), lambda card: of_another_judge(card["fairness"]["verdict"]))
+    forge(ran, "shell", OF_ANOTHER_JUDGE)
     assert ran.audit.whole().contradictions == ()
 
 
 def test_one_of_another_judge_that_said_something_else_is_named(ran: Ran) -> None:
-    def forge(card: Any) -> None:
-        of_another_judge(card["fairness"]["verdict"])
-        card["fairness"]["verdict"]["quality"] = 0.99
-
-    ran.edit(ran.card(), forge)
+    forge(ran, "shell", OF_ANOTHER_JUDGE | NOT_ITS_SUM)
     fields = {field for _, field in named(ran.audit.whole())}
     assert fields >= {"fairness.verdict.identity", "fairness.verdict.quality"}
 
 
-@pytest.mark.parametrize("forge", [of_another_answer, of_another_judge, not_its_sum])
+@pytest.mark.parametrize("changes", [OF_ANOTHER_ANSWER, OF_ANOTHER_JUDGE, NOT_ITS_SUM])
 def test_a_stored_verdict_that_is_not_of_this_answer_leaves_the_quality_unscored(
-    far: Judged, forge: Callable[[Any], None]
+    far: Judged, changes: Mapping[str, Any]
 ) -> None:
-    far.ran.edit(far.ran.card(), lambda card: forge(card["fairness"]["verdict"]))
+    forge(far.ran, "shell", changes)
     assert not isinstance(far.quality(), Scored)
     assert ("scorecard.json", "fairness.parts.llm_quality.kind") in named(far.audit.whole())
 
@@ -844,4 +803,4 @@ def test_a_contradiction_reads_as_a_sentence() -> None:
 
 def test_a_card_goes_to_its_own_cell(ran: Ran) -> None:
     evidence = ran.audit.evidence()
-    assert figures(with_cards(evidence, ())) == {"shell": None, "good": None}
+    assert loaded.figures(with_cards(evidence, ())) == {"shell": None, "good": None}

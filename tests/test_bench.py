@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import docker
@@ -27,10 +26,7 @@ def made(tmp_path: Path, engine: docker.DockerClient, base_image: str) -> Iterat
     assert base_image
     checkout = make(tmp_path / "checkout")
     yield checkout
-    for volume in checkout.volumes():
-        with suppress(docker.errors.NotFound):
-            engine.api.remove_volume(volume, force=True)
-    checkout.remove_images(engine)
+    checkout.remove(engine)
 
 
 def small(made: Checkout) -> Size:

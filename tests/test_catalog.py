@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -165,94 +164,64 @@ def test_one_broken_scenario_leaves_the_others_usable(root: Path) -> None:
         list(catalog.scenarios.values())
 
 
-BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "id": (
-        lambda f: replace(f / "scenario.yaml", "id: good", "id: best"),
-        "id: is 'best', but the folder is 'good'",
-    ),
-    "step twice": (
-        lambda f: replace(f / "scenario.yaml", "name: two", "name: one"),
-        "steps[1].name: an earlier step is called 'one' too",
-    ),
-    "rubric order": (
-        lambda f: replace(f / "rubric.yaml", "name: two", "name: three"),
-        "'three'], the scenario's are ['one', 'two']",
-    ),
-    "no must_cite": (
-        lambda f: replace(f / "scenario.yaml", "must_cite: [{path: a.py, line: 1}]", "checks: []"),
-        "no step has",
-    ),
-    "empty reference": (
-        lambda f: (f / "reference/1.md").write_text(" \n"),
-        "reference/1.md: is empty",
-    ),
-    "third reference": (
-        lambda f: (f / "reference/3.md").write_text("x"),
-        "reference/3.md: nothing reads this file",
-    ),
-    "no reference": (lambda f: shutil.rmtree(f / "reference"), "reference/1.md: cannot be read"),
-    "contrast pair of no step": (
-        lambda f: (f / "turned.yaml").write_text(CONTRAST_PAIRS.replace("step: one", "step: four")),
-        "turned.yaml pairs[0].step: is 'four'; the scenario's steps are ['one', 'two']",
-    ),
-    "contrast pair of no kind": (
-        lambda f: (f / "turned.yaml").write_text(
-            CONTRAST_PAIRS.replace("kind: order", "kind: mood")
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("id: good", "id: best", "id: is 'best', but the folder is 'good'"),
+        ("name: two", "name: one", "steps[1].name: an earlier step is called 'one' too"),
+        ("must_cite: [{path: a.py, line: 1}]", "checks: []", "no step has"),
+        ("1" * 40, "1" * 12, "repository.git.commit: String should match pattern"),
+        ("1" * 40, "main", "repository.git.commit: String should match pattern"),
+        ("/repo", "-u/repo", "repository.git.url: Value error, a URL is not empty"),
+        ("/repo", "https://me:pw@host/repo", "credential helper"),
+        ("title: A", "title: A\ntokens: 5", "no such key here; it belongs to Budget"),
+        ("tokens: 1000", "tokens: .inf", "Out of range float"),
+        ("path: a.py", "path: ../a.py", "paths are relative"),
+        (": 1000", ': "1000"', "budget.tokens: Input should be a valid integer"),
+    ],
+)
+def test_a_broken_scenario_is_told_what_and_where(
+    root: Path, old: str, new: str, told: str
+) -> None:
+    replace(root / "scenarios/core/good/scenario.yaml", old, new)
+    assert told in said(load_catalog(root))
+
+
+OF_NO_STEP = CONTRAST_PAIRS.replace("step: one", "step: four")
+OF_NO_KIND = CONTRAST_PAIRS.replace("kind: order", "kind: mood")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        (
+            "rubric.yaml",
+            RUBRIC.replace("name: two", "name: three"),
+            " steps: the steps are ['one', 'three'], the scenario's are ['one', 'two']",
         ),
-        "turned.yaml pairs[0].kind: Input should be 'roles', 'order'",
-    ),
-    "no contrast pairs": (
-        lambda f: (f / "turned.yaml").write_text("pairs: []"),
-        "turned.yaml pairs:",
-    ),
-    "stray file": (
-        lambda f: (f / "rubric.yml").write_text("x"),
-        "rubric.yml: nothing reads this file; did you mean rubric.yaml?",
-    ),
-    "gold outside held-out": (
-        lambda f: (f / "gold_scores.json").write_text("{}"),
-        "gold_scores.json: nothing reads this file",
-    ),
-    "short SHA": (
-        lambda f: replace(f / "scenario.yaml", "1" * 40, "1" * 12),
-        "repository.git.commit: String should match pattern",
-    ),
-    "branch": (
-        lambda f: replace(f / "scenario.yaml", "1" * 40, "main"),
-        "repository.git.commit: String should match pattern",
-    ),
-    "option for a URL": (
-        lambda f: replace(f / "scenario.yaml", "/repo", "-u/repo"),
-        "repository.git.url: Value error, a URL is not empty",
-    ),
-    "password": (
-        lambda f: replace(f / "scenario.yaml", "/repo", "https://me:pw@host/repo"),
-        "credential helper",
-    ),
-    "misplaced": (
-        lambda f: replace(f / "scenario.yaml", "title: A", "title: A\ntokens: 5"),
-        "no such key here; it belongs to Budget",
-    ),
-    "infinite": (
-        lambda f: replace(f / "scenario.yaml", "tokens: 1000", "tokens: .inf"),
-        "Out of range float",
-    ),
-    "path out": (
-        lambda f: replace(f / "scenario.yaml", "path: a.py", "path: ../a.py"),
-        "paths are relative",
-    ),
-    "number as text": (
-        lambda f: replace(f / "scenario.yaml", ": 1000", ': "1000"'),
-        "budget.tokens: Input should be a valid integer",
-    ),
-}
+        ("reference/1.md", " \n", ": is empty"),
+        ("reference/3.md", "x", ": nothing reads this file"),
+        (
+            "turned.yaml",
+            OF_NO_STEP,
+            " pairs[0].step: is 'four'; the scenario's steps are ['one', 'two']",
+        ),
+        ("turned.yaml", OF_NO_KIND, " pairs[0].kind: Input should be 'roles', 'order'"),
+        ("turned.yaml", "pairs: []", " pairs:"),
+        ("rubric.yml", "x", ": nothing reads this file; did you mean rubric.yaml?"),
+        ("gold_scores.json", "{}", ": nothing reads this file"),
+    ],
+)
+def test_a_file_that_does_not_fit_its_scenario_is_told(
+    root: Path, file: str, text: str, told: str
+) -> None:
+    (root / "scenarios/core/good" / file).write_text(text)
+    assert f"{file}{told}" in said(load_catalog(root))
 
 
-@pytest.mark.parametrize("name", BREAKS)
-def test_a_broken_scenario_is_told_what_and_where(root: Path, name: str) -> None:
-    spoil, expected = BREAKS[name]
-    spoil(root / "scenarios/core/good")
-    assert expected in said(load_catalog(root))
+def test_a_scenario_without_a_reference_is_told(root: Path) -> None:
+    shutil.rmtree(root / "scenarios/core/good/reference")
+    assert "reference/1.md: cannot be read" in said(load_catalog(root))
 
 
 def test_held_out_scenarios_alone_carry_transcripts_and_gold(root: Path) -> None:
@@ -275,35 +244,28 @@ def test_an_id_belongs_to_one_suite(root: Path) -> None:
 
 
 CANARIES = 'canaries: [{repository: "*", call: {tool: x}, contains: x}]'
-SERVER_BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "name": (
-        lambda f: replace(f / "server.yaml", "name: helper", "name: other"),
-        "name: is 'other', but the folder is 'helper'",
-    ),
-    "unpinned": (
-        lambda f: (f / "requirements.txt").unlink(),
-        "nothing is installed: it needs requirements.txt",
-    ),
-    "half of npm": (
-        lambda f: (f / "package.json").write_text("{}"),
-        "package.json and package-lock.json go together",
-    ),
-    "placeholder": (
-        lambda f: replace(f / "server.yaml", "{install}", "{instal}"),
-        "no placeholder {instal}",
-    ),
-    "no health probe": (
-        lambda f: replace(f / "server.yaml", CANARIES, "canaries: []"),
-        "canaries: Tuple should have at least 1 item",
-    ),
-}
 
 
-@pytest.mark.parametrize("name", SERVER_BREAKS)
-def test_a_broken_server_is_told_what_and_where(root: Path, name: str) -> None:
-    spoil, expected = SERVER_BREAKS[name]
-    spoil(root / "images/servers/helper")
-    assert expected in said(load_catalog(root))
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("name: helper", "name: other", "name: is 'other', but the folder is 'helper'"),
+        ("{install}", "{instal}", "no placeholder {instal}"),
+        (CANARIES, "canaries: []", "canaries: Tuple should have at least 1 item"),
+    ],
+)
+def test_a_broken_server_is_told_what_and_where(root: Path, old: str, new: str, told: str) -> None:
+    replace(root / "images/servers/helper/server.yaml", old, new)
+    assert told in said(load_catalog(root))
+
+
+def test_a_server_that_pins_nothing_or_half_is_told_what_it_lacks(root: Path) -> None:
+    folder = root / "images/servers/helper"
+    (folder / "package.json").write_text("{}")
+    assert "package.json and package-lock.json go together" in said(load_catalog(root))
+    (folder / "package.json").unlink()
+    (folder / "requirements.txt").unlink()
+    assert "nothing is installed: it needs requirements.txt" in said(load_catalog(root))
 
 
 def test_no_server_is_called_shell(root: Path) -> None:

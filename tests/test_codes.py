@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -281,11 +281,7 @@ def installing(checkout: Checkout, engine: docker.DockerClient) -> Iterator[Chec
     # Hashing that many bytes, in one file, is what the builder is killed in.
     checkout.add_server("big", "good", files={"server.py": "x = 1\n" * 20_000})
     yield checkout
-    for name in checkout.volumes():
-        # A preparation that was interrupted early has made none.
-        with suppress(docker.errors.NotFound):
-            engine.api.remove_volume(name, force=True)
-    checkout.remove_images(engine)
+    checkout.remove(engine)
 
 
 def builders_of(engine: docker.DockerClient, process: int) -> list[str]:

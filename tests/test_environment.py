@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import docker
@@ -61,10 +60,7 @@ def checkout(
     say(made)
     made.write(LOCK, PACKAGE)
     yield made
-    for name in made.environments():
-        with suppress(docker.errors.NotFound):
-            engine.api.remove_volume(name, force=True)
-    made.remove_images(engine)
+    made.remove(engine)
 
 
 # --- in a cell ----------------------------------------------------------------------------------

@@ -14,21 +14,10 @@ import pytest
 
 from tests.checkout import git, repository, said
 
-KEYS = [
-    "written",
-    "path",
-    "start",
-    "end",
-    "symbol",
-    "resolution",
-    "status",
-    "reason",
-    "held_by",
-    "definition_lines",
-    "distance",
-    "weight",
-    "weak",
-]
+KEYS = (
+    "written path start end symbol resolution status reason held_by definition_lines distance "
+    "weight weak"
+).split()
 
 
 @pytest.fixture
@@ -77,19 +66,13 @@ def test_json_is_one_object_a_file_with_exactly_the_promised_keys(
     assert (done.returncode, done.stderr) == (0, "")
     first, second = (json.loads(line) for line in done.stdout.splitlines())
     assert list(first) == ["file", "commit", "summary", "citations"]
-    assert list(first["summary"]) == [
-        "total",
-        "grounded",
-        "unresolved",
-        "hallucinated",
-        "weighted_rate",
-        "strict_rate",
-        "headline_rate",
-        "chance_rate",
-        "named_rate",
-        "weak",
-        "shifted",
-    ]
+    assert (
+        list(first["summary"])
+        == (
+            "total grounded unresolved hallucinated weighted_rate strict_rate headline_rate "
+            "chance_rate named_rate weak shifted"
+        ).split()
+    )
     assert all(list(citation) == KEYS for citation in first["citations"])
     assert (first["file"], first["commit"], first["summary"]["total"]) == ("a.md", upstream[1], 2)
     rows = [

@@ -21,28 +21,10 @@ import pytest
 from tests.helpers import PATIENCE_SEC, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-RECIPES = [
-    "demo",
-    "test",
-    "test-llm",
-    "test-agents",
-    "test-planted",
-    "test-page",
-    "check",
-    "testbed",
-    "lock",
-    "cell",
-    "run",
-    "score",
-    "verify-anchors",
-    "report",
-    "bench",
-    "bench-scale",
-    "fuzz",
-    "campaign",
-    "simulate",
-    "clean",
-]
+RECIPES = (
+    "demo test test-llm test-agents test-planted test-page check testbed lock cell run score "
+    "verify-anchors report bench bench-scale fuzz campaign simulate clean"
+).split()
 ENGINE_FREE = ["check", "score", "report", "verify-anchors", "lock", "clean", "--list", "--help"]
 PYTHONS = ["python3", "python3.14", "python3.13", "python3.12", "python3.11"]
 CHECKOUT_FILES = [
@@ -295,24 +277,7 @@ def test_root_gets_the_installed_engine_started_once_and_is_told(justw: Wrapper)
     assert "justw: starting " in done[0].stderr + done[1].stderr
 
 
-COMMANDS = [
-    "sh",
-    "env",
-    "cat",
-    "cksum",
-    "dirname",
-    "mkdir",
-    "rm",
-    "mv",
-    "cp",
-    "sleep",
-    "tail",
-    "timeout",
-    "tr",
-    "chmod",
-    "touch",
-    "wc",
-]
+COMMANDS = "sh env cat cksum dirname mkdir rm mv cp sleep tail timeout tr chmod touch wc".split()
 """What a bare Debian has, of what `justw` and the stand-ins call."""
 FAKE_APT = """\
 echo "$@" | tr " " "\\n" >>"$LOG"

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from runner.cli.main import main
 from runner.scoring.ratings_file import Among, Columns, RaterAgreement, read_ratings, report_of
 from runner.support.errors import FairtrialError
+from tests.checkout import ended
 
 
 def write(folder: Path, rows: Sequence[Sequence[str]], header: Sequence[str]) -> Path:
@@ -24,9 +24,7 @@ def write(folder: Path, rows: Sequence[Sequence[str]], header: Sequence[str]) ->
 
 
 def fairtrial(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["agreement", *map(str, arguments)])
-    return int(stopped.value.code or 0)
+    return ended("agreement", *arguments)
 
 
 def beside(path: Path, *people: str) -> tuple[RaterAgreement, ...]:

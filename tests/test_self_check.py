@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +85,7 @@ def checkout(
     done = said(made, *ASKED)
     assert done == 0
     yield made
-    for name in made.volumes():
-        with suppress(docker.errors.NotFound):
-            engine.api.remove_volume(name, force=True)
-    made.remove_images(engine)
+    made.remove(engine)
 
 
 def said(checkout: Checkout, *arguments: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +83,7 @@ def checkout(
     done = made.said("run", *asked)
     assert done.returncode == 0, done.stderr
     yield made
-    for name in made.volumes():
-        with suppress(docker.errors.NotFound):
-            engine.api.remove_volume(name, force=True)
-    made.remove_images(engine)
+    made.remove(engine)
 
 
 def report(checkout: Checkout) -> Any:

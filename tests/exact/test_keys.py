@@ -36,12 +36,7 @@ def lines(question: ExactQuestion) -> list[str]:
 
 def test_callers_are_the_calls_and_no_comment_no_import_and_no_test(tmp_path: Path) -> None:
     made = key(tmp_path, {**PYTHON, **NEAR}, "callers", "count_money")
-    assert lines(made) == [
-        "shop/audit.py:8",
-        "shop/audit.py:11",
-        "shop/day.py:6",
-        "shop/report.py:5",
-    ]
+    assert lines(made) == "shop/audit.py:8 shop/audit.py:11 shop/day.py:6 shop/report.py:5".split()
     optional = {f"{it.path}:{it.line}" for it in made.key.optional}
     # Its definition, an import, a comment beside a call.
     assert {"shop/till.py:1", "shop/day.py:1", "shop/day.py:5"} <= optional
@@ -80,11 +75,8 @@ def test_a_name_that_a_program_of_tests_calls_is_not_asked_about(tmp_path: Path)
 def test_test_callers_are_tests_and_a_helper_among_them_leaves_the_name_unasked(
     tmp_path: Path,
 ) -> None:
-    assert lines(key(tmp_path / "a", PYTHON, "test_callers", "count_money")) == [
-        "tests/test_till.py:5",
-        "tests/test_till.py:9",
-        "tests/test_till.py:13",
-    ]
+    made = key(tmp_path / "a", PYTHON, "test_callers", "count_money")
+    assert lines(made) == "tests/test_till.py:5 tests/test_till.py:9 tests/test_till.py:13".split()
     helper = "from shop.till import count_money\n\n\ndef full():\n    return count_money([1])\n"
     files = {**PYTHON, "tests/test_more.py": helper}
     assert asked(tmp_path / "b", files, "test_callers", "count_money") is None
@@ -252,10 +244,8 @@ def test_every_use_of_a_constant_counts_and_no_keyword_is_one(tmp_path: Path) ->
         "shop/bag.py": "from shop import limits\n\n\ndef fits(coins):\n"
         "    return coins < limits.MOST_COINS\n",
     }
-    assert lines(key(tmp_path / "a", files, "uses", "MOST_COINS")) == [
-        "shop/bag.py:5",
-        "shop/till.py:5",
-    ]
+    made = key(tmp_path / "a", files, "uses", "MOST_COINS")
+    assert lines(made) == "shop/bag.py:5 shop/till.py:5".split()
     keyword = {**files, "shop/more.py": "def more(pay):\n    pay(MOST_COINS=1)\n"}
     assert asked(tmp_path / "b", keyword, "uses", "MOST_COINS") is None
     alias = "from shop import limits\n\n\ndef fits(coins):\n    MOST_COINS = limits.MOST_COINS\n"

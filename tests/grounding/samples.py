@@ -1,11 +1,9 @@
 # ruff: noqa: E501 - a sample reads best beside what it defines
-"""One small file per grammar, and the definitions it holds: name, owner (the innermost) and line of the name."""
+"""One small file per grammar, and the definitions it holds: `owner.name:line`, with the innermost owner and the line of the name."""
 
 from __future__ import annotations
 
-Defined = tuple[str, str, int]
-
-SAMPLES: dict[str, tuple[str, str, tuple[Defined, ...]]] = {
+SAMPLES: dict[str, tuple[str, str, str]] = {
     "python": (
         "m.py",
         '''LIMIT = 3
@@ -31,16 +29,8 @@ class Shop(Base):
 
 type Alias = int
 ''',
-        (
-            ("LIMIT", "", 1),
-            ("FLAG", "", 3),
-            ("Shop", "", 10),
-            ("size", "Shop", 13),
-            ("__init__", "Shop", 15),
-            ("stock", "__init__", 16),
-            ("total", "Shop", 19),
-            ("Alias", "", 22),
-        ),
+        "LIMIT:1 FLAG:3 Shop:10 Shop.size:13 Shop.__init__:15 __init__.stock:16 Shop.total:19 "
+        "Alias:22",
     ),
     "javascript": (
         "m.mjs",
@@ -55,19 +45,8 @@ const add = (a) => a;
 exports.close = function () {};
 const routes = { index() {}, show: () => 1 };
 """,
-        (
-            ("LIMIT", "", 1),
-            ("Shop", "", 2),
-            ("#stock", "Shop", 3),
-            ("open", "Shop", 4),
-            ("total", "Shop", 5),
-            ("walk", "", 7),
-            ("add", "", 8),
-            ("close", "exports", 9),
-            ("routes", "", 10),
-            ("index", "routes", 10),
-            ("show", "routes", 10),
-        ),
+        "LIMIT:1 Shop:2 Shop.#stock:3 Shop.open:4 Shop.total:5 walk:7 add:8 exports.close:9 "
+        "routes:10 routes.index:10 routes.show:10",
     ),
     "typescript": (
         "m.ts",
@@ -84,31 +63,16 @@ export abstract class Shop {
 namespace Inner { export const deep = 1; }
 declare function outside(): void;
 """,
-        (
-            ("Shape", "", 1),
-            ("area", "Shape", 1),
-            ("name", "Shape", 1),
-            ("Id", "", 2),
-            ("Color", "", 3),
-            ("Red", "Color", 3),
-            ("Green", "Color", 3),
-            ("Shop", "", 4),
-            ("stock", "Shop", 5),
-            ("constructor", "Shop", 6),
-            ("db", "constructor", 6),
-            ("total", "Shop", 7),
-            ("open", "Shop", 9),
-            ("Inner", "", 11),
-            ("deep", "Inner", 11),
-            ("outside", "", 12),
-        ),
+        "Shape:1 Shape.area:1 Shape.name:1 Id:2 Color:3 Color.Red:3 Color.Green:3 Shop:4 "
+        "Shop.stock:5 Shop.constructor:6 constructor.db:6 Shop.total:7 Shop.open:9 Inner:11 "
+        "Inner.deep:11 outside:12",
     ),
     "tsx": (
         "m.tsx",
         """export function Page({ id }: Props) { return <div onClick={go}>text {id}</div>; }
 const Card: FC = () => <p/>;
 """,
-        (("Page", "", 1), ("Card", "", 2)),
+        "Page:1 Card:2",
     ),
     "go": (
         "m.go",
@@ -134,18 +98,8 @@ func (engine *Engine) ServeHTTP(w W) {}
 func (l List[T]) Len() int { return 0 }
 func New() *Engine { return nil }
 """,
-        (
-            ("Limit", "", 3),
-            ("ErrGone", "", 6),
-            ("Engine", "", 9),
-            ("pool", "Engine", 10),
-            ("Handler", "", 13),
-            ("Serve", "Handler", 14),
-            ("Alias", "", 17),
-            ("ServeHTTP", "Engine", 19),
-            ("Len", "List", 20),
-            ("New", "", 21),
-        ),
+        "Limit:3 ErrGone:6 Engine:9 Engine.pool:10 Handler:13 Handler.Serve:14 Alias:17 "
+        "Engine.ServeHTTP:19 List.Len:20 New:21",
     ),
     "rust": (
         "m.rs",
@@ -161,28 +115,9 @@ macro_rules! go { () => {} }
 mod inner { pub fn deep() {} }
 type Alias = u8;
 """,
-        (
-            ("LIMIT", "", 1),
-            ("NAME", "", 2),
-            ("Router", "", 4),
-            ("routes", "Router", 4),
-            ("Either", "", 5),
-            ("Left", "Either", 5),
-            ("Right", "Either", 5),
-            ("Layer", "", 6),
-            ("Service", "Layer", 6),
-            ("layer", "Layer", 6),
-            ("Router", "", 7),
-            ("new", "Router", 7),
-            ("Layer", "", 8),
-            ("Router", "", 8),
-            ("Service", "Router", 8),
-            ("layer", "Router", 8),
-            ("go", "", 9),
-            ("inner", "", 10),
-            ("deep", "inner", 10),
-            ("Alias", "", 11),
-        ),
+        "LIMIT:1 NAME:2 Router:4 Router.routes:4 Either:5 Either.Left:5 Either.Right:5 "
+        "Layer:6 Layer.Service:6 Layer.layer:6 Router:7 Router.new:7 Layer:8 Router:8 "
+        "Router.Service:8 Router.layer:8 go:9 inner:10 inner.deep:10 Alias:11",
     ),
     "java": (
         "M.java",
@@ -198,22 +133,9 @@ public class Shop extends Base {
   @interface Mark { String value(); }
 }
 """,
-        (
-            ("Shop", "", 2),
-            ("LIMIT", "Shop", 3),
-            ("Shop", "Shop", 4),
-            ("total", "Shop", 6),
-            ("Color", "Shop", 7),
-            ("RED", "Color", 7),
-            ("GREEN", "Color", 7),
-            ("Shape", "Shop", 8),
-            ("area", "Shape", 8),
-            ("Point", "Shop", 9),
-            ("x", "Point", 9),
-            ("y", "Point", 9),
-            ("Mark", "Shop", 10),
-            ("value", "Mark", 10),
-        ),
+        "Shop:2 Shop.LIMIT:3 Shop.Shop:4 Shop.total:6 Shop.Color:7 Color.RED:7 Color.GREEN:7 "
+        "Shop.Shape:8 Shape.area:8 Shop.Point:9 Point.x:9 Point.y:9 Shop.Mark:10 "
+        "Mark.value:10",
     ),
     "c": (
         "m.c",
@@ -227,22 +149,8 @@ int main(void) { return 0; }
 static char *name_of(node_t *n) { return 0; }
 typedef int (*handler_t)(int);
 """,
-        (
-            ("LIMIT", "", 1),
-            ("MAX", "", 2),
-            ("node", "node_t", 3),
-            ("value", "node", 3),
-            ("next", "node", 3),
-            ("node_t", "", 3),
-            ("color", "", 4),
-            ("RED", "color", 4),
-            ("GREEN", "color", 4),
-            ("counter", "", 5),
-            ("name_of", "", 6),
-            ("main", "", 7),
-            ("name_of", "", 8),
-            ("handler_t", "", 9),
-        ),
+        "LIMIT:1 MAX:2 node_t.node:3 node.value:3 node.next:3 node_t:3 color:4 color.RED:4 "
+        "color.GREEN:4 counter:5 name_of:6 main:7 name_of:8 handler_t:9",
     ),
     "cpp": (
         "m.cpp",
@@ -263,20 +171,8 @@ void Shop::open(int x) {}
 int Shop::limit = 3;
 #define LIMIT 3
 """,
-        (
-            ("shop", "", 1),
-            ("Stock", "shop", 3),
-            ("Stock", "Stock", 5),
-            ("total", "Stock", 6),
-            ("items_", "Stock", 7),
-            ("Alias", "shop", 9),
-            ("Color", "shop", 10),
-            ("Red", "Color", 10),
-            ("count", "Stock", 13),
-            ("open", "Shop", 14),
-            ("limit", "Shop", 15),
-            ("LIMIT", "", 16),
-        ),
+        "shop:1 shop.Stock:3 Stock.Stock:5 Stock.total:6 Stock.items_:7 shop.Alias:9 "
+        "shop.Color:10 Color.Red:10 Stock.count:13 Shop.open:14 Shop.limit:15 LIMIT:16",
     ),
     "ruby": (
         "m.rb",
@@ -292,17 +188,8 @@ int Shop::limit = 3;
   end
 end
 """,
-        (
-            ("Shop", "", 1),
-            ("LIMIT", "Shop", 2),
-            ("Stock", "Shop", 3),
-            ("items", "Stock", 4),
-            ("size", "Stock", 4),
-            ("initialize", "Stock", 5),
-            ("cache", "initialize", 6),
-            ("open", "Stock", 8),
-            ("empty?", "Stock", 9),
-        ),
+        "Shop:1 Shop.LIMIT:2 Shop.Stock:3 Stock.items:4 Stock.size:4 Stock.initialize:5 "
+        "initialize.cache:6 Stock.open:8 Stock.empty?:9",
     ),
     "php": (
         "m.php",
@@ -321,23 +208,9 @@ class Shop extends Base {
 }
 function helper() {}
 """,
-        (
-            ("App", "", 2),
-            ("LIMIT", "", 3),
-            ("OTHER", "", 4),
-            ("Shape", "", 5),
-            ("area", "Shape", 5),
-            ("Loud", "", 6),
-            ("Color", "", 7),
-            ("Red", "Color", 7),
-            ("Shop", "", 8),
-            ("SIZE", "Shop", 9),
-            ("stock", "Shop", 10),
-            ("__construct", "Shop", 11),
-            ("db", "__construct", 11),
-            ("open", "Shop", 12),
-            ("helper", "", 14),
-        ),
+        "App:2 LIMIT:3 OTHER:4 Shape:5 Shape.area:5 Loud:6 Color:7 Color.Red:7 Shop:8 "
+        "Shop.SIZE:9 Shop.stock:10 Shop.__construct:11 __construct.db:11 Shop.open:12 "
+        "helper:14",
     ),
     "c_sharp": (
         "M.cs",
@@ -356,25 +229,9 @@ public class Stock : Base
     public delegate void Handler(int x);
 }
 """,
-        (
-            ("Core", "Shop", 1),
-            ("IShape", "", 2),
-            ("Area", "IShape", 2),
-            ("Color", "", 3),
-            ("Red", "Color", 3),
-            ("Green", "Color", 3),
-            ("Point", "", 4),
-            ("X", "Point", 4),
-            ("Y", "Point", 4),
-            ("Stock", "", 5),
-            ("Limit", "Stock", 7),
-            ("Name", "Stock", 8),
-            ("Changed", "Stock", 9),
-            ("Stock", "Stock", 10),
-            ("Total", "Stock", 12),
-            ("Local", "Total", 12),
-            ("Handler", "Stock", 13),
-        ),
+        "Shop.Core:1 IShape:2 IShape.Area:2 Color:3 Color.Red:3 Color.Green:3 Point:4 "
+        "Point.X:4 Point.Y:4 Stock:5 Stock.Limit:7 Stock.Name:8 Stock.Changed:9 "
+        "Stock.Stock:10 Stock.Total:12 Total.Local:12 Stock.Handler:13",
     ),
     "kotlin": (
         "m.kt",
@@ -397,24 +254,9 @@ class Stock(val db: Db) : Base() {
 }
 fun String.shout() = uppercase()
 """,
-        (
-            ("LIMIT", "", 2),
-            ("Alias", "", 3),
-            ("Shape", "", 4),
-            ("area", "Shape", 5),
-            ("Color", "", 7),
-            ("RED", "Color", 7),
-            ("GREEN", "Color", 7),
-            ("Single", "", 8),
-            ("one", "Single", 9),
-            ("Stock", "", 11),
-            ("db", "Stock", 11),
-            ("size", "Stock", 12),
-            ("Maker", "Stock", 13),
-            ("open", "Maker", 14),
-            ("total", "Stock", 16),
-            ("shout", "String", 18),
-        ),
+        "LIMIT:2 Alias:3 Shape:4 Shape.area:5 Color:7 Color.RED:7 Color.GREEN:7 Single:8 "
+        "Single.one:9 Stock:11 Stock.db:11 Stock.size:12 Stock.Maker:13 Maker.open:14 "
+        "Stock.total:16 String.shout:18",
     ),
     "scala": (
         "m.scala",
@@ -428,22 +270,8 @@ case class Point(x: Int, y: Int) extends Shape {
 }
 enum Color { case Red, Green }
 """,
-        (
-            ("m", "", 1),
-            ("Shape", "", 2),
-            ("area", "Shape", 2),
-            ("Single", "", 3),
-            ("one", "Single", 3),
-            ("Point", "", 4),
-            ("x", "Point", 4),
-            ("y", "Point", 4),
-            ("Id", "Point", 5),
-            ("size", "Point", 6),
-            ("total", "Point", 7),
-            ("Color", "", 9),
-            ("Red", "Color", 9),
-            ("Green", "Color", 9),
-        ),
+        "m:1 Shape:2 Shape.area:2 Single:3 Single.one:3 Point:4 Point.x:4 Point.y:4 "
+        "Point.Id:5 Point.size:6 Point.total:7 Color:9 Color.Red:9 Color.Green:9",
     ),
     "swift": (
         "m.swift",
@@ -458,23 +286,8 @@ class Stock: Base {
 }
 extension Stock { func open() {} }
 """,
-        (
-            ("limit", "", 1),
-            ("Shape", "", 2),
-            ("area", "Shape", 2),
-            ("name", "Shape", 2),
-            ("Color", "", 3),
-            ("red", "Color", 3),
-            ("green", "Color", 3),
-            ("Alias", "", 4),
-            ("Point", "", 5),
-            ("x", "Point", 5),
-            ("Stock", "", 6),
-            ("init", "Stock", 7),
-            ("total", "Stock", 8),
-            ("Stock", "", 10),
-            ("open", "Stock", 10),
-        ),
+        "limit:1 Shape:2 Shape.area:2 Shape.name:2 Color:3 Color.red:3 Color.green:3 Alias:4 "
+        "Point:5 Point.x:5 Stock:6 Stock.init:7 Stock.total:8 Stock:10 Stock.open:10",
     ),
     "bash": (
         "m.sh",
@@ -483,109 +296,63 @@ function open() { local x=1; }
 close() { :; }
 export PATH_TO=1
 """,
-        (("LIMIT", "", 1), ("open", "", 2), ("x", "open", 2), ("close", "", 3), ("PATH_TO", "", 4)),
+        "LIMIT:1 open:2 open.x:2 close:3 PATH_TO:4",
     ),
     "haskell": (
         "M.hs",
         "module M where\n\ndata Shape = Circle Double | Square\nnewtype Id = Id Int\ntype Alias = Int\nclass Loud a where\n  shout :: a -> String\n\n"
         "total :: Int -> Int\ntotal x = x\n",
-        (
-            ("M", "", 1),
-            ("Shape", "", 3),
-            ("Circle", "Shape", 3),
-            ("Square", "Shape", 3),
-            ("Id", "", 4),
-            ("Id", "Id", 4),
-            ("Alias", "", 5),
-            ("Loud", "", 6),
-            ("shout", "Loud", 7),
-            ("total", "", 9),
-            ("total", "", 10),
-        ),
+        "M:1 Shape:3 Shape.Circle:3 Shape.Square:3 Id:4 Id.Id:4 Alias:5 Loud:6 Loud.shout:7 "
+        "total:9 total:10",
     ),
     "lua": (
         "m.lua",
         "local limit = 3\nlocal function open() end\nfunction Shop.close() end\nfunction Shop:total() end\nM.size = 1\n",
-        (
-            ("limit", "", 1),
-            ("open", "", 2),
-            ("close", "Shop", 3),
-            ("total", "Shop", 4),
-            ("size", "M", 5),
-        ),
+        "limit:1 open:2 Shop.close:3 Shop.total:4 M.size:5",
     ),
     "elixir": (
         "m.ex",
         "defmodule Shop.Stock do\n  @limit 3\n  def open(x), do: x\n  defp close(x) when x > 1 do\n    x\n  end\n  defmacro go, do: 1\nend\n",
-        (
-            ("Stock", "Shop", 1),
-            ("limit", "Stock", 2),
-            ("open", "Stock", 3),
-            ("close", "Stock", 4),
-            ("go", "Stock", 7),
-        ),
+        "Shop.Stock:1 Stock.limit:2 Stock.open:3 Stock.close:4 Stock.go:7",
     ),
     "julia": (
         "m.jl",
         "module Shop\nconst LIMIT = 3\nstruct Point\n  x::Int\nend\nfunction total(a)\n  a\nend\nshort(a) = a\nmacro go() end\nend\n",
-        (
-            ("Shop", "", 1),
-            ("LIMIT", "Shop", 2),
-            ("Point", "Shop", 3),
-            ("x", "Point", 4),
-            ("total", "Shop", 6),
-            ("short", "Shop", 9),
-            ("go", "Shop", 10),
-        ),
+        "Shop:1 Shop.LIMIT:2 Shop.Point:3 Point.x:4 Shop.total:6 Shop.short:9 Shop.go:10",
     ),
     "perl": (
         "M.pm",
         "package Shop::Stock;\nsub open { return 1; }\n1;\n",
-        (("Stock", "Shop", 1), ("open", "", 2)),
+        "Shop.Stock:1 open:2",
     ),
     "r": (
         "m.R",
         "limit <- 3\ntotal <- function(x) { x }\nother = 1\n",
-        (("limit", "", 1), ("total", "", 2), ("other", "", 3)),
+        "limit:1 total:2 other:3",
     ),
     "sql": (
         "m.sql",
         "CREATE TABLE shop (id INT, name TEXT);\nCREATE VIEW v AS SELECT 1;\n",
-        (("shop", "", 1), ("id", "shop", 1), ("name", "shop", 1), ("v", "", 2)),
+        "shop:1 shop.id:1 shop.name:1 v:2",
     ),
     "ocaml": (
         "m.ml",
         "let limit = 3\ntype shape = Circle of int | Square\nmodule Shop = struct let total x = x end\nexception Gone\n",
-        (
-            ("limit", "", 1),
-            ("shape", "", 2),
-            ("Circle", "shape", 2),
-            ("Square", "shape", 2),
-            ("Shop", "", 3),
-            ("total", "Shop", 3),
-            ("Gone", "", 4),
-        ),
+        "limit:1 shape:2 shape.Circle:2 shape.Square:2 Shop:3 Shop.total:3 Gone:4",
     ),
     "erlang": (
         "m.erl",
         "-module(m).\n-record(shop, {size}).\nopen(X) -> X.\n",
-        (("m", "", 1), ("shop", "", 2), ("size", "shop", 2), ("open", "", 3)),
+        "m:1 shop:2 shop.size:2 open:3",
     ),
     "hcl": (
         "m.tf",
         'resource "aws_vpc" "main" {\n  cidr = "192.0.2.0/24"\n}\n',
-        (("resource", "", 1), ("aws_vpc", "", 1), ("main", "", 1), ("cidr", "main", 2)),
+        "resource:1 aws_vpc:1 main:1 main.cidr:2",
     ),
     "objc": (
         "m.m",
         "#define LIMIT 3\n@interface Shop : Base\n- (int)total;\n@end\n@implementation Shop\n- (int)total { return 1; }\n@end\nint main(void) { return 0; }\n",
-        (
-            ("LIMIT", "", 1),
-            ("Shop", "", 2),
-            ("total", "Shop", 3),
-            ("Shop", "", 5),
-            ("total", "Shop", 6),
-            ("main", "", 8),
-        ),
+        "LIMIT:1 Shop:2 Shop.total:3 Shop:5 Shop.total:6 main:8",
     ),
 }

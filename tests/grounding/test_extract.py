@@ -35,16 +35,16 @@ TREE = (
 )
 INDEX = PathIndex(TREE, roots=("/home/me/checkout",), commit=COMMIT)
 
-Lines = list[tuple[str, int | None, int | None]]
+Lines = list[str]
 
 
 def cited(text: str, *, index: PathIndex = INDEX) -> Lines:
-    """Path as resolved, start and end of every citation with lines."""
+    """Path as resolved, start and end (where it is another line) of each citation with lines."""
     lines: Lines = []
     for mention in extract(text, index):
         if mention.start is not None:
-            path = index.resolve(mention.path).path
-            lines.append((path, mention.start, mention.end))
+            end = "" if mention.end == mention.start else f"-{mention.end}"
+            lines.append(f"{index.resolve(mention.path).path}:{mention.start}{end}")
     return lines
 
 
@@ -52,8 +52,8 @@ def symbols(text: str) -> list[str | None]:
     return [m.symbol for m in extract(text, INDEX) if m.start is not None]
 
 
-APP_42: Lines = [("src/app.py", 42, 42)]
-APP_42_60: Lines = [("src/app.py", 42, 60)]
+APP_42: Lines = ["src/app.py:42"]
+APP_42_60: Lines = ["src/app.py:42-60"]
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,18 @@ APP_42_60: Lines = [("src/app.py", 42, 60)]
         ("src/app.py:42:8", APP_42),
         ("src/app.py:42:8: error", APP_42),
         ("src/app.py(42)", APP_42),
-        ("src/app.py:42-6", [("src/app.py", 42, 46)]),
+        ("src/app.py:42-6", ["src/app.py:42-46"]),
         ("src/app.py:60-42", APP_42_60),
-        ("src/app.py:0", [("src/app.py", 0, 0)]),
+        ("src/app.py:0", ["src/app.py:0"]),
         ("src/app.py:42.", APP_42),
         ("src/app.py:42, which is fine", APP_42),
         ("src/app.py:42, 2 handlers further on", APP_42),
-        (
-            "(src/app.py:1, 7, 9)",
-            [("src/app.py", 1, 1), ("src/app.py", 7, 7), ("src/app.py", 9, 9)],
-        ),
-        ("src/app.py:1,7-8,9", [("src/app.py", 1, 1), ("src/app.py", 7, 8), ("src/app.py", 9, 9)]),
+        ("(src/app.py:1, 7, 9)", ["src/app.py:1", "src/app.py:7", "src/app.py:9"]),
+        ("src/app.py:1,7-8,9", ["src/app.py:1", "src/app.py:7-8", "src/app.py:9"]),
         ("src/app.py (lines 42–60)", APP_42_60),
         ("src/app.py (L42-L60)", APP_42_60),
-        ("src/app.py, lines 42 and 51", [("src/app.py", 42, 42), ("src/app.py", 51, 51)]),
-        ("src/app.py lines 42/51", [("src/app.py", 42, 42), ("src/app.py", 51, 51)]),
+        ("src/app.py, lines 42 and 51", ["src/app.py:42", "src/app.py:51"]),
+        ("src/app.py lines 42/51", ["src/app.py:42", "src/app.py:51"]),
         ("src/app.py lines 42 to 60", APP_42_60),
         ("between lines 42 and 60 of src/app.py", APP_42_60),
         ("line 42 of src/app.py", APP_42),
@@ -94,44 +91,35 @@ APP_42_60: Lines = [("src/app.py", 42, 60)]
         ("(line 42 in `src/app.py`)", APP_42),
         ("In `src/app.py`, the loop runs first, see lines 42-60.", APP_42_60),
         ("lines 42-60 (src/app.py)", APP_42_60),
-        (
-            "`src/app.py:42`, `51`, `60-61`",
-            [("src/app.py", 42, 42), ("src/app.py", 51, 51), ("src/app.py", 60, 61)],
-        ),
-        (
-            "`src/app.py:42` (first), `:51` (second)",
-            [("src/app.py", 42, 42), ("src/app.py", 51, 51)],
-        ),
+        ("`src/app.py:42`, `51`, `60-61`", ["src/app.py:42", "src/app.py:51", "src/app.py:60-61"]),
+        ("`src/app.py:42` (first), `:51` (second)", ["src/app.py:42", "src/app.py:51"]),
         ("./src/app.py:42", APP_42),
         ("/workspace/src/app.py:42", APP_42),
         ("/home/me/checkout/src/app.py:42", APP_42),
         (r"src\app.py:42", APP_42),
-        ("docs/my%20guide.md:3", [("docs/my guide.md", 3, 3)]),
-        ("docs/my guide.md:3", [("docs/my guide.md", 3, 3)]),
-        ("`docs/über uns.md:3`", [("docs/über uns.md", 3, 3)]),
-        ("naïve/é.py:3", [("naïve/é.py", 3, 3)]),
-        ("web/app/[id]/page.tsx:7", [("web/app/[id]/page.tsx", 7, 7)]),
-        ("`web/app/(auth)/login/page.tsx:7`", [("web/app/(auth)/login/page.tsx", 7, 7)]),
-        ("packages/@scope/x/index.ts:5", [("packages/@scope/x/index.ts", 5, 5)]),
-        ("@scope/x/index.ts:5", [("packages/@scope/x/index.ts", 5, 5)]),
-        (".github/workflows/ci.yml:9", [(".github/workflows/ci.yml", 9, 9)]),
-        ("src/a+b.py:9", [("src/a+b.py", 9, 9)]),
-        ("Makefile:12", [("Makefile", 12, 12)]),
-        ("line 12 of the Makefile", [("Makefile", 12, 12)]),
-        ("bin/tool:3", [("bin/tool", 3, 3)]),
-        ("text.py:3", [("text.py", 3, 3)]),
+        ("docs/my%20guide.md:3", ["docs/my guide.md:3"]),
+        ("docs/my guide.md:3", ["docs/my guide.md:3"]),
+        ("`docs/über uns.md:3`", ["docs/über uns.md:3"]),
+        ("naïve/é.py:3", ["naïve/é.py:3"]),
+        ("web/app/[id]/page.tsx:7", ["web/app/[id]/page.tsx:7"]),
+        ("`web/app/(auth)/login/page.tsx:7`", ["web/app/(auth)/login/page.tsx:7"]),
+        ("packages/@scope/x/index.ts:5", ["packages/@scope/x/index.ts:5"]),
+        ("@scope/x/index.ts:5", ["packages/@scope/x/index.ts:5"]),
+        (".github/workflows/ci.yml:9", [".github/workflows/ci.yml:9"]),
+        ("src/a+b.py:9", ["src/a+b.py:9"]),
+        ("Makefile:12", ["Makefile:12"]),
+        ("line 12 of the Makefile", ["Makefile:12"]),
+        ("bin/tool:3", ["bin/tool:3"]),
+        ("text.py:3", ["text.py:3"]),
         ("**File:** `src/app.py`\n**Lines:** 42-60", APP_42_60),
         ("File: src/app.py\nLine: 42", APP_42),
         ("src/app.py：42", APP_42),
         ("src/app.py (ln 42)", APP_42),
         ("[f](/src/app.py#L42)", APP_42),
         ("`src/app.py` (42–60)", APP_42_60),
-        (
-            "1. `src/app.py`\n   - L42: f\n   - 60-61: g",
-            [("src/app.py", 42, 42), ("src/app.py", 60, 61)],
-        ),
-        ("src/invented.py:3", [("src/invented.py", 3, 3)]),
-        ("invented.py:3", [("invented.py", 3, 3)]),
+        ("1. `src/app.py`\n   - L42: f\n   - 60-61: g", ["src/app.py:42", "src/app.py:60-61"]),
+        ("src/invented.py:3", ["src/invented.py:3"]),
+        ("invented.py:3", ["invented.py:3"]),
     ],
 )
 def test_every_way_of_writing_lines_is_read(text: str, expected: Lines) -> None:
@@ -176,7 +164,7 @@ def test_what_is_no_citation_is_not_read_as_one(text: str) -> None:
 
 def test_a_link_counts_once() -> None:
     assert cited("[src/app.py:42](src/app.py#L42)") == APP_42
-    assert cited("[`text.py:3`](src/util/text.py)") == [("src/util/text.py", 3, 3)]
+    assert cited("[`text.py:3`](src/util/text.py)") == ["src/util/text.py:3"]
     assert cited("[the loop](src/app.py#L42-L60)") == APP_42_60
     assert cited("[x](src/app.py:42)") == APP_42
 
@@ -208,28 +196,26 @@ def test_an_unclosed_fence_ends_with_the_text() -> None:
 
 
 def test_a_heading_owns_the_lines_below_it() -> None:
-    assert cited("## `src/app.py`\n\n- `f` — line 42\n- 60-61: the end\n") == [
-        ("src/app.py", 42, 42),
-        ("src/app.py", 60, 61),
-    ]
+    text = "## `src/app.py`\n\n- `f` — line 42\n- 60-61: the end\n"
+    assert cited(text) == ["src/app.py:42", "src/app.py:60-61"]
 
 
 def test_a_heading_without_a_file_ends_the_reach_of_the_file_before_it() -> None:
     assert cited("src/app.py:1 and lib/text.py:2\n\n## Elsewhere\n\nIt returns (line 42).") == [
-        ("src/app.py", 1, 1),
-        ("lib/text.py", 2, 2),
+        "src/app.py:1",
+        "lib/text.py:2",
     ]
 
 
 def test_a_list_item_inherits_from_the_item_above_and_not_from_its_neighbour() -> None:
     text = "- `src/app.py`:\n  - `f` (line 42) calls lib/text.py:3\n  - `g` (line 51)\n"
-    assert cited(text) == [("src/app.py", 42, 42), ("lib/text.py", 3, 3), ("src/app.py", 51, 51)]
+    assert cited(text) == ["src/app.py:42", "lib/text.py:3", "src/app.py:51"]
 
 
 def test_a_lead_in_owns_its_list() -> None:
     assert cited("Inside the router (src/app.py):\n- first (:42)\n- second (:51-52)\n") == [
-        ("src/app.py", 42, 42),
-        ("src/app.py", 51, 52),
+        "src/app.py:42",
+        "src/app.py:51-52",
     ]
 
 
@@ -238,10 +224,10 @@ def test_a_table_is_read_by_row_and_by_column() -> None:
         "| File | Lines | What |\n|---|---|---|\n"
         "| src/app.py | 42-60 | loop |\n| `lib/text.py` | 3, 5 | trim |\n"
     )
-    assert cited(rows) == [("src/app.py", 42, 60), ("lib/text.py", 3, 3), ("lib/text.py", 5, 5)]
+    assert cited(rows) == ["src/app.py:42-60", "lib/text.py:3", "lib/text.py:5"]
     # The file heads its column.
     columns = "| | src/app.py | lib/text.py |\n|---|---|---|\n| start | line 42 | 3 |\n"
-    assert cited(columns) == [("src/app.py", 42, 42), ("lib/text.py", 3, 3)]
+    assert cited(columns) == ["src/app.py:42", "lib/text.py:3"]
     below = "### src/app.py\n\n| Symbol | Line |\n|---|---|\n| `f` | 42 |\n"
     assert cited(below) == APP_42
 

@@ -7,21 +7,14 @@ import pytest
 from runner.grounding.commit_files import PathIndex
 from runner.grounding.extract import extract
 
-TREE = (
-    "axum/src/extract/matched_path.rs",
-    "axum/src/routing/path_router.rs",
-    "axum/src/routing/mod.rs",
-    "packages/next/src/server/base-server.ts",
-    "packages/next/src/server/next-server.ts",
-    "packages/next/src/server/render.tsx",
-    "app/controllers/groups_controller.rb",
-    "lib/new_post_manager.rb",
-    "src/index.ts",
-    "src/foo.cpp",
-    "src/Net.java",
-    "pkg/__init__.py",
-    "src/app.py",
-    "lib/text.py",
+TREE = tuple(
+    (
+        "axum/src/extract/matched_path.rs axum/src/routing/path_router.rs axum/src/routing/mod.rs "
+        "packages/next/src/server/base-server.ts packages/next/src/server/next-server.ts "
+        "packages/next/src/server/render.tsx app/controllers/groups_controller.rb "
+        "lib/new_post_manager.rb src/index.ts src/foo.cpp src/Net.java pkg/__init__.py src/app.py "
+        "lib/text.py"
+    ).split()
 )
 INDEX = PathIndex(TREE)
 

@@ -16,31 +16,31 @@ OWNED_LATER = (
 
 
 def test_a_number_is_told_by_what_is_cited_behind_it() -> None:
-    assert ("src/app.py", 250, 250) in cited(TOLD_LATER)
-    assert ("src/app.py", 250, 250) not in cited(TOLD_LATER.replace("255", "955"))
+    assert "src/app.py:250" in cited(TOLD_LATER)
+    assert "src/app.py:250" not in cited(TOLD_LATER.replace("255", "955"))
 
 
 def test_lines_are_anothers_if_the_file_named_last_turns_out_to_be_cited_elsewhere() -> None:
-    assert ("lib/text.py", 130, 130) in cited(OWNED_LATER)
-    assert ("src/app.py", 130, 130) in cited(OWNED_LATER.replace("900", "150"))
+    assert "lib/text.py:130" in cited(OWNED_LATER)
+    assert "src/app.py:130" in cited(OWNED_LATER.replace("900", "150"))
 
 
 def test_a_short_name_is_told_by_what_is_said_behind_it() -> None:
-    assert ("src/app.py", 42, 42) in cited(NAMED_LATER)
+    assert "src/app.py:42" in cited(NAMED_LATER)
 
 
 def test_lines_in_code_marks_in_a_bracket_are_lines_as_without_marks() -> None:
     text = "`run` (src/app.py:250) notes them (`278-280`); none has pk (`216-219`, `84-91`)."
     plain = text.replace("(`", "(").replace("`)", ")").replace("`, `", ", ")
-    lines = [("src/app.py", *span) for span in ((250, 250), (278, 280), (216, 219), (84, 91))]
+    lines = [f"src/app.py:{span}" for span in ("250", "278-280", "216-219", "84-91")]
     assert cited(text) == lines == cited(plain)
     value = "The default of src/app.py:10 is small (`100`), the port another (`8080`)."
-    assert cited(value) == [("src/app.py", 10, 10)]
+    assert cited(value) == ["src/app.py:10"]
 
 
 def test_one_letter_is_a_short_name_where_a_line_follows_it() -> None:
     text = "A = `src/app.py`, T = lib/text.py.\n\nA:42 opens it, T:7 reads. A 250 is a grade."
-    assert cited(text) == [("src/app.py", 42, 42), ("lib/text.py", 7, 7)]
+    assert cited(text) == ["src/app.py:42", "lib/text.py:7"]
 
 
 def test_a_text_of_more_pieces_than_are_read_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

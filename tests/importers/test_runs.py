@@ -10,22 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from runner.benchmarks import BENCHMARKS
-from runner.catalog.checkout import Checkout
-from runner.catalog.locks import write_repos_lock
-from runner.cli.main import main
-from runner.records import CellResult, Imported, RecordedResult, Scored
-from runner.records.run_store import LoadedRun, RunStore
+from runner.records import CellResult, Imported, RecordedResult
+from runner.records.run_store import RunStore
 from runner.report import terminal
 from runner.report.build_report import build_report
 from runner.report.records import Report
-from runner.repositories.repository import fetch_source
 from runner.runs.audit import Audit
 from runner.runs.prepare import BENCHMARK
 from runner.scoring.judges.checklist.checklist import Checklist
-from tests.checkout import REFERENCE, RUBRIC, repository, scenario
+from tests.checkout import REFERENCE, ended, make_for_scoring, opened
 from tests.importers.test_claude_code import INIT, result, said
 from tests.report import loaded
 from tests.report.loaded import MODEL, cell, measured
@@ -46,10 +41,11 @@ class Here:
 
     @property
     def audit(self) -> Audit:
-        state = self.root / ".fairtrial"
-        checkout = Checkout(root=self.root, state=state, environ={}, log=lambda _: None)
         return Audit(
-            store=self.store, checkout=checkout, benchmark=BENCHMARKS[BENCHMARK], judge=Checklist()
+            store=self.store,
+            checkout=opened(self.root),
+            benchmark=BENCHMARKS[BENCHMARK],
+            judge=Checklist(),
         )
 
     def transcript(self, name: str, *lines: dict[str, Any]) -> str:
@@ -58,11 +54,7 @@ class Here:
         return str(path)
 
     def run(self, *arguments: str) -> int:
-        with pytest.raises(SystemExit) as caught:
-            main(["--root", str(self.root), *arguments])
-        code = caught.value.code
-        assert isinstance(code, int)
-        return code
+        return ended("--root", self.root, *arguments)
 
     def bring(self, *files: str, ungated: bool = True) -> int:
         end = ["--ungated"] if ungated else []
@@ -78,21 +70,7 @@ class Here:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("here")
-    commit = repository(root / "upstream")
-    small = root / "scenarios/core/small"
-    (small / "reference").mkdir(parents=True)
-    (root / "images/servers").mkdir(parents=True)
-    (small / "scenario.yaml").write_text(
-        yaml.safe_dump(scenario(f"file://{root}/upstream", commit))
-    )
-    (small / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
-    (small / "reference/1.md").write_text(REFERENCE)
-    checkout = Checkout(root=root, state=root / ".fairtrial", environ={}, log=lambda _: None)
-    source = checkout.scenario("small").scenario.repository
-    fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
-    write_repos_lock(root, {source.label: fetched.pin})
-    return root
+    return make_for_scoring(tmp_path_factory.mktemp("here")).root
 
 
 @pytest.fixture
@@ -114,16 +92,6 @@ def shell(here: Here, answer: str = WORSE, name: str = "shell.json") -> str:
 
 def good(here: Here, answer: str = REFERENCE, name: str = "good.json") -> str:
     return here.transcript(name, WITH_SERVER, said(answer), result(answer, duration_ms=9000))
-
-
-def qualities(run: LoadedRun) -> dict[str, float | None]:
-    """Server -> fairness, None where it is in no figure."""
-    found: dict[str, float | None] = {}
-    for item in run.cells:
-        found[item.cell.server] = None
-        if item.scorecard and isinstance(item.scorecard.fairness.score, Scored):
-            found[item.cell.server] = item.scorecard.fairness.score.value
-    return found
 
 
 # --- what it makes --------------------------------------------------------------------------
@@ -377,7 +345,7 @@ def test_a_forged_import_is_in_no_figure_and_is_named(
 ) -> None:
     forge(two.attempt("shell"))
     whole = two.audit.whole()
-    assert qualities(whole)["shell"] is None
+    assert loaded.figures(whole)["shell"] is None
     assert whole.contradictions
     capsys.readouterr()
     assert two.run("report", "small-imported", "--ungated") == 1
@@ -385,10 +353,10 @@ def test_a_forged_import_is_in_no_figure_and_is_named(
 
 
 def test_a_cell_that_other_code_read_in_the_same_way_is_as_it_was(two: Here) -> None:
-    before = qualities(two.audit.whole())
+    before = loaded.figures(two.audit.whole())
     another_importer(two.attempt("shell"))
     whole = two.audit.whole()
-    assert qualities(whole) == before and not whole.contradictions
+    assert loaded.figures(whole) == before and not whole.contradictions
 
 
 def test_where_other_code_read_otherwise_that_alone_is_named(two: Here) -> None:

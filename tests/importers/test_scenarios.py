@@ -10,13 +10,13 @@ import yaml
 
 from runner.catalog.catalog import IMPORTED_SCENARIOS, load_catalog
 from runner.catalog.checkout import Checkout
-from runner.cli.main import main
 from runner.gate.scenario_checks import prove
 from runner.records import Answer, AnswerStep, Scored, Unscored
 from runner.repositories.local_labels import LOCAL_FILE
 from runner.scoring.fairness import score_fairness
 from runner.scoring.judges import open_judge
 from runner.scoring.judges.judge_settings import JudgeSettings
+from tests.checkout import ended
 from tests.grounding.fakes import MemoryFiles
 from tests.proposing.trees import commit
 from tests.report.loaded import scenario as any_scenario
@@ -65,11 +65,7 @@ URL = ("--repo", "https://example.org/flask", "--commit", COMMIT)
 
 def bring(root: Path, *more: str, repo: tuple[str, ...] = URL) -> int:
     given = (*repo, "--language", "python")
-    with pytest.raises(SystemExit) as caught:
-        main(["--root", str(root), "import", "scenario", str(root / "trace.yaml"), *given, *more])
-    code = caught.value.code
-    assert isinstance(code, int)
-    return code
+    return ended("--root", root, "import", "scenario", root / "trace.yaml", *given, *more)
 
 
 def test_it_is_written_in_our_form_and_says_what_is_left_out(

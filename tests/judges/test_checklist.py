@@ -32,26 +32,13 @@ def one(
 ) -> float:
     """What one fact earns in one step's answer."""
     fact = {"says": says, "terms": terms, "cites": cites or [], **more}
-    step = {
-        "name": "trace",
-        "criteria": {
-            "map": {
-                "weight": 1.0,
-                "question": "Is it so, in your opinion, or not?",
-                "facts": [fact],
-            }
-        },
-    }
+    question = "Is it so, in your opinion, or not?"
+    criterion = {"weight": 1.0, "question": question, "facts": [fact]}
+    step = {"name": "trace", "criteria": {"map": criterion}}
     rubric = Rubric.model_validate_json(json.dumps({"audience": "an agent", "steps": [step]}))
-    steps = [
-        AnswerStep(
-            name="trace",
-            prompt="What does the queue do with a message it cannot store today?",
-            text=text,
-            completed=True,
-        )
-    ]
-    return Checklist().judge(rubric, steps, [()]).steps[0].quality
+    prompt = "What does the queue do with a message it cannot store today?"
+    answered = AnswerStep(name="trace", prompt=prompt, text=text, completed=True)
+    return Checklist().judge(rubric, [answered], [()]).steps[0].quality
 
 
 DELIVER = [{"path": "shop/queue.py", "line": 11, "end": 17}]

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,7 @@ def checkout(
     """A small checkout, and nothing left of it on the engine."""
     made = make(tmp_path_factory.mktemp("models") / "checkout")
     yield made
-    for name in made.volumes():
-        with suppress(docker.errors.NotFound):
-            engine.api.remove_volume(name, force=True)
-    made.remove_images(engine)
+    made.remove(engine)
 
 
 def run(

@@ -307,10 +307,7 @@ def checkout(
     """A small checkout, and nothing left of it on the engine."""
     made = make(tmp_path_factory.mktemp("local") / "checkout")
     yield made
-    for name in made.volumes():
-        with suppress(docker.errors.NotFound):
-            engine.api.remove_volume(name, force=True)
-    made.remove_images(engine)
+    made.remove(engine)
 
 
 @pytest.mark.docker

@@ -349,3 +349,13 @@ def catalog(run: LoadedRun) -> tuple[dict[str, Scenario], dict[str, ServerSpec]]
     return scenarios, {
         one.server: server(one.server) for one in run.plan.cells if one.server != "shell"
     }
+
+
+def figures(run: LoadedRun) -> dict[str, float | None]:
+    """Server -> fairness of its cell; None if it is in no figure."""
+    found: dict[str, float | None] = {}
+    for item in run.cells:
+        found[item.cell.server] = None
+        if item.scorecard is not None and isinstance(item.scorecard.fairness.score, Scored):
+            found[item.cell.server] = item.scorecard.fairness.score.value
+    return found

@@ -25,12 +25,12 @@ from runner.benchmarks.agentbench.report.query_results import (
     average_of_categories,
 )
 from runner.benchmarks.without_scorecard import wilson
-from runner.cli.main import main
 from runner.records import Unscored
 from runner.records.run_store import RunStore
 from tests.benchmarks.agentbench.answered import CALL, DAY, HEAT, MASS, query
 from tests.benchmarks.agentbench.judged_run import Said, made_run
 from tests.benchmarks.agentbench.test_mcp_eval import NAME, reply, saying
+from tests.checkout import ended
 from tests.judges.reader import Seen, block
 
 # --- the paper's table 1 ------------------------------------------------------------------------
@@ -131,9 +131,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def fairtrial(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["agentbench", "report", *map(str, arguments)])
-    return int(stopped.value.code or 0)
+    return ended("agentbench", "report", *arguments)
 
 
 def test_a_run_is_judged_and_every_cell_stays_in_the_count(store: RunStore) -> None:
@@ -269,9 +267,7 @@ def test_verdicts_are_a_table_that_people_can_add_to(
         writer.writeheader()
         writer.writerows({**row, "ann": row["values"]} for row in rows)
     capsys.readouterr()
-    with pytest.raises(SystemExit) as stopped:
-        main(["agreement", str(table), "--people", "ann", "--json"])
-    assert not stopped.value.code
+    assert not ended("agreement", table, "--people", "ann", "--json")
     found = json.loads(capsys.readouterr().out)["beside"][0]
     assert (found["rater"], found["agreement"]["value"]) == ("values", 1.0)
 

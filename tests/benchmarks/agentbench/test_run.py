@@ -30,7 +30,7 @@ from runner.sandbox.base_image import read_pins
 from runner.servers.definition_rules import places_among
 from runner.servers.volume import volume_name
 from tests.benchmarks.agentbench.servers import spec, with_tools
-from tests.checkout import BASE_FILES, ROOT, Checkout, copy
+from tests.checkout import BASE_FILES, ROOT, Checkout, copy, ended
 
 pytestmark = pytest.mark.docker
 ADD = "given = asked['params']['arguments']; text('the sum is %g' % (given['a'] + given['b']))"
@@ -99,10 +99,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(checkout: Checkout, *arguments: object) -> int:
     suite = checkout.root / "queries.yaml"
-    words = ("--root", checkout.root, "agentbench", "run", "--suite", suite, *arguments)
-    with pytest.raises(SystemExit) as stopped:
-        main([*map(str, words)])
-    return int(stopped.value.code or 0)
+    return ended("--root", checkout.root, "agentbench", "run", "--suite", suite, *arguments)
 
 
 def store_of(checkout: Checkout, name: str) -> RunStore:

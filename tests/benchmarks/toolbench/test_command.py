@@ -9,17 +9,15 @@ from typing import Any
 
 import pytest
 
-from runner.cli.main import main
 from tests.benchmarks.toolbench.records import call, record
+from tests.checkout import ended
 
 PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "mcptoolbench" / "published"
 RIGHT = [{"name": "get_stock_price", "parameters": {"symbol": "AAPL"}}]
 
 
 def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["toolbench", *map(str, arguments)])
-    return int(stopped.value.code or 0)
+    return ended("toolbench", *arguments)
 
 
 @pytest.fixture

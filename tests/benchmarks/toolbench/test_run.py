@@ -18,13 +18,13 @@ from llmock.scenarios import Delay, Reply, ToolCall
 
 from runner.benchmarks.toolbench.task_benchmark import cell_name
 from runner.benchmarks.toolbench.task_results import RunOfTasks
-from runner.cli.main import main
 from runner.records import Note, Plan, Prompt, Prose, ToolResult, Usage
 from runner.records import ToolCall as CallEvent
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import read_transcript
 from runner.support.errors import FairtrialError
 from tests.benchmarks.toolbench.records import LIST, NEWS, PRICE, RATE, call, record
+from tests.checkout import ended
 from tests.helpers import PATIENCE_SEC, wait_until
 from tests.models.doubles import Events, streaming
 from tests.models.tiny_weights import write_weights
@@ -67,17 +67,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def fairtrial(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([*map(str, arguments)])
-    return int(stopped.value.code or 0)
-
-
 NAMES = ("whole", "parts")
 
 
 def run(*arguments: object) -> int:
-    return fairtrial("toolbench", "run", "data.json", *arguments)
+    return ended("toolbench", "run", "data.json", *arguments)
 
 
 def report(name: str = "seen") -> dict[str, Any]:
@@ -107,8 +101,8 @@ def test_shards_of_tasks_merge_into_the_report_of_one_run(
     for number in (3, 1, 2):
         assert run("--trials", 2, "--run", "parts", "--shard", f"{number}/3") == 0
     assert "makes one run of them" in capsys.readouterr().err
-    assert fairtrial("merge", *(f"parts.{number}-of-3" for number in (1, 2, 3))) == 0
-    assert fairtrial("toolbench", "report", "parts") == 0
+    assert ended("merge", *(f"parts.{number}-of-3" for number in (1, 2, 3))) == 0
+    assert ended("toolbench", "report", "parts") == 0
     of_its_own = {"run", "created_at"}
     whole, parts = ({k: v for k, v in report(n).items() if k not in of_its_own} for n in NAMES)
     assert parts == whole
@@ -296,7 +290,7 @@ def test_scores_are_made_again_from_the_transcripts(capsys: pytest.CaptureFixtur
     capsys.readouterr()
 
     for again in (("report", "seen"), ("score", "seen")):
-        assert fairtrial("toolbench", *again, "--json") == 0
+        assert ended("toolbench", *again, "--json") == 0
         assert json.loads(capsys.readouterr().out) == report()
 
 
@@ -306,7 +300,7 @@ def test_mcpbr_s_scores_of_a_run_are_shown_and_not_written(
     assert run(*SEEN) == 0
     before = Path("runs/seen/report.json").read_bytes()
 
-    assert fairtrial("toolbench", "report", "seen", "--compat", "mcpbr") == 0
+    assert ended("toolbench", "report", "seen", "--compat", "mcpbr") == 0
     assert "scored as mcpbr does" in capsys.readouterr().out
     assert Path("runs/seen/report.json").read_bytes() == before
 
@@ -322,7 +316,7 @@ def test_an_edited_transcript_is_in_no_figure_and_ends_in_1(
     ]
     path.write_text(path.read_text().replace('"AAPL"', '"MSFT"'))
 
-    assert fairtrial("toolbench", "report", "seen") == 1
+    assert ended("toolbench", "report", "seen") == 1
     assert "says something else than its evidence" in capsys.readouterr().err
     assert (report()["arms"][0]["measured"], report()["arms"][0]["planned"]) == (2, 3)
 
@@ -332,7 +326,7 @@ def test_answers_to_a_task_that_has_changed_since_are_in_no_figure(here: Path) -
     changed = [{**RECORDS[0], "query": "What is the price of MSFT?"}, *RECORDS[1:]]
     (here / "data.json").write_text(json.dumps(changed), encoding="utf-8")
 
-    assert fairtrial("toolbench", "report", "seen") == 0
+    assert ended("toolbench", "report", "seen") == 0
     assert report()["arms"][0]["measured"] == 2
     assert "another task under this id" in report()["problems"][0]
 
@@ -353,12 +347,12 @@ def test_a_label_that_was_edited_since_is_told_and_the_others_are_not(
     relabelled = [{**RECORDS[0], "function_call_label": [edited]}, *RECORDS[1:]]
     (here / "data.json").write_text(json.dumps(relabelled), encoding="utf-8")
 
-    assert fairtrial("toolbench", "report", "seen") == 0
+    assert ended("toolbench", "report", "seen") == 0
 
     (problem,) = report()["problems"]
     assert problem.startswith("price: its label was edited since the run began")
     assert "label was edited" in capsys.readouterr().out
-    assert fairtrial("toolbench", "confuse", "seen") == 0
+    assert ended("toolbench", "confuse", "seen") == 0
     assert "label was edited" in capsys.readouterr().err
 
 
@@ -380,7 +374,7 @@ def test_a_label_that_is_only_written_otherwise_is_the_same_label(here: Path) ->
     rewritten = [{**RECORDS[0], "function_call_label": json.dumps([label])}, *RECORDS[1:]]
     (here / "data.json").write_text(json.dumps(rewritten), encoding="utf-8")
 
-    assert fairtrial("toolbench", "report", "seen") == 0
+    assert ended("toolbench", "report", "seen") == 0
     assert not report()["problems"]
 
 
@@ -388,9 +382,9 @@ def test_other_verbs_send_the_user_to_this_one(capsys: pytest.CaptureFixture[str
     assert run(*SEEN) == 0
     repository = Path(__file__).parents[3]
 
-    assert fairtrial("--root", repository, "score", Path("runs/seen").resolve()) == 1
+    assert ended("--root", repository, "score", Path("runs/seen").resolve()) == 1
     assert "fairtrial toolbench report" in capsys.readouterr().err
-    assert fairtrial("toolbench", "report", "nowhere") == 1
+    assert ended("toolbench", "report", "nowhere") == 1
     assert "no such run" in capsys.readouterr().err
 
 
@@ -738,7 +732,7 @@ def test_confuse_shows_what_was_taken_for_what(
     assert run("--variant", variant, *SEEN) == 0
     capsys.readouterr()
 
-    assert fairtrial("toolbench", "confuse", "seen", "--json") == 0
+    assert ended("toolbench", "confuse", "seen", "--json") == 0
 
     found = json.loads(capsys.readouterr().out)
     assert [one["label"] for one in found["confusions"]] == [
@@ -760,7 +754,7 @@ def test_confuse_compares_responses_task_by_task(
     (here / "b.json").write_text(json.dumps({"price": [{"name": "get_news"}]}), encoding="utf-8")
     files = ("--responses", "a.json", "--responses", "b.json")
 
-    assert fairtrial("toolbench", "confuse", "data.json", *files) == 0
+    assert ended("toolbench", "confuse", "data.json", *files) == 0
 
     shown = capsys.readouterr().out
     assert "stocks: get_stock_price" in shown
@@ -774,7 +768,7 @@ TWO_SERVERS = {"mcp_tools_dict": {"stocks": ["get_stock_price"], "News Desk": ["
 
 def confused(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
     capsys.readouterr()
-    assert fairtrial("toolbench", "confuse", *arguments, "--json") == 0
+    assert ended("toolbench", "confuse", *arguments, "--json") == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
@@ -792,7 +786,7 @@ def test_confuse_shows_the_tools_of_the_server_that_is_asked_for(
         (found,) = confused(capsys, *asked, server)["confusions"]
         assert [row["tool"] for row in found["rows"]] == [tool]
 
-    assert fairtrial("toolbench", "confuse", *asked, "weather") == 1
+    assert ended("toolbench", "confuse", *asked, "weather") == 1
     assert "servers are News Desk, stocks" in capsys.readouterr().err
 
 
@@ -817,7 +811,7 @@ def test_confuse_takes_a_server_and_looks_in_all_runs_of_tasks(
     )
 
     (here / "data.json").unlink()
-    assert fairtrial("toolbench", "confuse", asked) == 1
+    assert ended("toolbench", "confuse", asked) == 1
     assert "left out: " in capsys.readouterr().err
 
 
@@ -825,7 +819,7 @@ def test_confuse_with_a_variant_shows_the_runs_that_measured_it(
     here: Path, variant: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--run", "plain") == 0
-    assert fairtrial("toolbench", "confuse", "stocks", "--variant", variant) == 1
+    assert ended("toolbench", "confuse", "stocks", "--variant", variant) == 1
     told = capsys.readouterr().err
     assert "no run measured this variant" in told
     assert f"toolbench run DATA --model M --variant {variant}" in told
@@ -838,7 +832,7 @@ def test_confuse_with_a_variant_shows_the_runs_that_measured_it(
     assert compared["selection"]["mean"] < 0
     assert compared["selection"]["low"] is None  # of three tasks none can be had
     variant.write_text(VARIANT.replace("Whatever", "Anything"), encoding="utf-8")
-    assert fairtrial("toolbench", "confuse", "stocks", "--variant", variant) == 1
+    assert ended("toolbench", "confuse", "stocks", "--variant", variant) == 1
 
 
 @pytest.mark.parametrize(
@@ -853,7 +847,7 @@ def test_confuse_with_a_variant_shows_the_runs_that_measured_it(
 def test_confuse_without_anything_to_look_at_says_what_is_missing(
     arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert fairtrial("toolbench", "confuse", *arguments) == 1
+    assert ended("toolbench", "confuse", *arguments) == 1
     assert words in capsys.readouterr().err
 
 

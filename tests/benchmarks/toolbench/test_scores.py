@@ -53,13 +53,6 @@ def test_no_call_is_the_documented_sentence_and_scores_nothing() -> None:
     assert (found.tool_selection_accuracy, found.parameter_accuracy) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(("right", "resolved"), [(5, True), (4, True), (3, False)])
-def test_four_of_five_tools_are_enough(right: int, resolved: bool) -> None:
-    expected: list[Asked] = [(name, {}) for name in ("a", "b", "c", "d", "e")]
-
-    assert scored(expected, expected[:right]).resolved is resolved
-
-
 @pytest.mark.parametrize(("right", "resolved"), [(10, True), (7, True), (6, False)])
 def test_seven_of_ten_arguments_are_enough(right: int, resolved: bool) -> None:
     wanted = {str(number): number for number in range(10)}
@@ -69,20 +62,6 @@ def test_seven_of_ten_arguments_are_enough(right: int, resolved: bool) -> None:
 
     assert found.parameter_accuracy == right / 10
     assert found.resolved is resolved
-
-
-@pytest.mark.parametrize(
-    ("expected", "asked", "resolved"), [(1, 1, True), (1, 2, False), (2, 3, True), (2, 4, False)]
-)
-def test_half_as_many_calls_again_are_allowed(expected: int, asked: int, resolved: bool) -> None:
-    assert scored([PRICE] * expected, [PRICE] * asked).resolved is resolved
-
-
-def test_another_order_costs_the_sequence_alone() -> None:
-    found = scored([PRICE, RATE], [RATE, PRICE])
-
-    assert found.resolved
-    assert not found.sequence_match
 
 
 FIVE: list[Asked] = [
@@ -262,17 +241,10 @@ def test_arguments_that_nobody_expects_are_counted_and_cost_nothing() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "get_news",
-        "mcp__stocks__get_news",
-        "stocks__get_news",
-        "stocks.get_news",
-        "stocks/get_news",
-        "stocks:get_news",
-        "mcp__my_client__get_news",
-        "mcp__big__stocks__get_news",
-        "Stocks.get_news",
-    ],
+    (
+        "get_news mcp__stocks__get_news stocks__get_news stocks.get_news stocks/get_news "
+        "stocks:get_news mcp__my_client__get_news mcp__big__stocks__get_news Stocks.get_news"
+    ).split(),
 )
 def test_a_prefix_of_a_server_is_no_part_of_a_name(name: str) -> None:
     assert scored([NEWS], [(name, NEWS[1])]).resolved
