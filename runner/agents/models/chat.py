@@ -105,7 +105,7 @@ def _tools(tools: FittedTools) -> Iterator[dict[str, Any]]:
         function = {
             "name": tool.name,
             "description": tool.description,
-            "parameters": tool.schema,
+            "parameters": tool.input_schema,
         }
         yield {"type": "function", "function": function}
 
