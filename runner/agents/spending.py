@@ -94,9 +94,10 @@ def spending_for(
 
     Raises FairtrialError for a cap that nothing could hold: a language model without a price.
     """
-    bound = [model for model in models if is_language_model(kind_name(model))]
+    capped = bool(cell_usd or run_usd)
+    bound = [model for model in models if capped and is_language_model(kind_name(model))]
     return Spending(
-        prices=_priced(models, prices, bound if cell_usd or run_usd else ()),
+        prices=_priced(models, prices, bound),
         cell_usd=cell_usd,
         run_usd=run_usd,
         run_tokens=run_tokens,

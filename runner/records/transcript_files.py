@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -256,6 +256,13 @@ class _LedgerCall:
     result: ToolResult | None = None
 
 
+_TOTALS = (
+    *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
+    *("backoff_sec", "queued_sec", "retries"),
+)
+"""What an effort and each of its turns call the same."""
+
+
 class _Ledger:
     """What one pass over a transcript adds up."""
 
@@ -325,37 +332,32 @@ class _Ledger:
         return tuple(steps)
 
     def calls(self) -> tuple[TraceCall, ...]:
-        return tuple(_traced(entry) for entry in self._calls)
+        return tuple(map(_traced, self._calls))
 
     def effort(self, steps: Sequence[AnswerStep]) -> Effort:
-        turns = self._turns
         return Effort(
-            input_tokens=sum(turn.input_tokens for turn in turns),
-            output_tokens=sum(turn.output_tokens for turn in turns),
+            **{name: sum(self._each(name)) for name in _TOTALS},
             agent_sec=self._agent_sec(),
-            backoff_sec=sum(turn.backoff_sec for turn in turns),
-            queued_sec=sum(turn.queued_sec for turn in turns),
             actions=len(self._calls),
             steps_completed=sum(step.completed for step in steps),
             steps=len(steps),
-            tokens_estimated=any(turn.estimated for turn in turns),
-            cache_read_tokens=sum(turn.cache_read_tokens for turn in turns),
-            cache_write_tokens=sum(turn.cache_write_tokens for turn in turns),
-            new_tokens=NewTokens.of(turns),
-            context_tokens=sum(map(_length, turns[-1:])),
+            tokens_estimated=any(self._each("estimated")),
+            new_tokens=NewTokens.of(self._turns),
+            context_tokens=sum(map(_length, self._turns[-1:])),
             malformed=self._malformed,
-            retries=sum(turn.retries for turn in turns),
-            phases=_summed([turn.phases for turn in turns if turn.phases]),
+            phases=_summed(list(filter(None, self._each("phases")))),
         )
 
+    def _each(self, name: str) -> list[Any]:
+        return [getattr(turn, name) for turn in self._turns]
+
     def _agent_sec(self) -> float | None:
-        timed_secs = [turn.wall_sec for turn in self._turns if turn.wall_sec is not None]
+        timed_secs: list[float] = [sec for sec in self._each("wall_sec") if sec is not None]
         if len(timed_secs) < len(self._turns):
             # Taken for 0, turns that nobody timed would be the quickest of all.
             return sum(self._elapsed_secs) if self._elapsed_secs else None
         # A provider that makes us wait is not the arm's slowness.
-        waits_sec = sum(turn.backoff_sec for turn in self._turns)
-        turns_sec = max(0.0, sum(timed_secs) - waits_sec)
+        turns_sec: float = max(0.0, sum(timed_secs) - sum(self._each("backoff_sec")))
         return turns_sec + sum(map(_waited_sec, self._calls))
 
 

@@ -31,7 +31,7 @@ def keyed(view: RunView) -> Keyed | None:
         return None
     return Keyed(
         where=view.clusters.where,
-        arms=tuple(_arm(arm) for arm in view.arms),
+        arms=tuple(map(_arm, view.arms)),
         kinds=tuple(_kinds(view)),
         questions=tuple(_questions(view)),
     )
