@@ -151,15 +151,12 @@ class Model(Protocol):
 
         Raises ProviderError if the provider fails, TimeoutError past the deadline.
         """
-        ...
 
     def write_artifacts(self, folder: Path) -> None:
         """Write what the model itself has to keep of the cell, beside its transcript."""
-        ...
 
     async def close(self) -> None:
         """Let go of connections."""
-        ...
 
 
 @runtime_checkable
@@ -168,7 +165,6 @@ class OfCells(Protocol):
 
     def take_cell(self, cell: Cell) -> None:
         """The cell that it is to answer in. Raises ProviderError if it has nothing for it."""
-        ...
 
 
 # --- the sandbox --------------------------------------------------------------------------------
@@ -197,7 +193,6 @@ class Sandbox(Protocol):
 
         Raises SandboxError if the container is gone.
         """
-        ...
 
 
 # --- the agent ----------------------------------------------------------------------------------
@@ -211,7 +206,6 @@ class Agent(Protocol):
 
         Raises SandboxError, ServerError or ProviderError if that part failed.
         """
-        ...
 
 
 # --- scorers ------------------------------------------------------------------------------------
@@ -224,15 +218,12 @@ class Files(Protocol):
 
     def paths(self) -> frozenset[str]:
         """Every file at the commit."""
-        ...
 
     def read(self, path: str) -> bytes:
         """A file's bytes at the commit. Raises KeyError if there is no such file."""
-        ...
 
     def blob_sha(self, path: str) -> str:
         """The blob's SHA. Raises KeyError if there is no such file."""
-        ...
 
 
 class AdoptionScorer(Protocol):
@@ -246,7 +237,6 @@ class LineSource(Protocol):
 
     def lines(self, path: str, line: int, end: int) -> str:
         """Lines `line` to `end`, the first of a file being 1. Raises NoVerdict if it has none."""
-        ...
 
 
 @runtime_checkable
@@ -283,7 +273,6 @@ class Judge(Protocol):
 
         Raises NoVerdict if the judge cannot be reached, or needs a source and has none.
         """
-        ...
 
 
 @runtime_checkable
@@ -298,7 +287,6 @@ class Comparing(Protocol):
         source: LineSource | None = None,
     ) -> Literal["first", "second", "tie"]:
         """`rubric`: of the one step. Raises NoVerdict as `judge` does."""
-        ...
 
 
 @runtime_checkable
@@ -313,7 +301,6 @@ class ByKey(Protocol):
         cited: Sequence[Sequence[Citation]],
     ) -> Verdict:
         """`cited`: of each step, as verified. Raises NoVerdict for a rubric without keys."""
-        ...
 
 
 # --- benchmarks and executors -------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from runner.agents import json_actions, react
@@ -50,18 +51,9 @@ def agent_told(system: str) -> str:
     return DEFAULT_AGENT
 
 
-def _react(*, model: Model, **cell: Any) -> Agent:
-    reading = _reading(model, react.React)
+def _written(form: Callable[[Model], Model], *, model: Model, **cell: Any) -> Agent:
+    reading = model if isinstance(model, RecordedModel) else form(model)
     return Conversation(model=reading, turns_per_step=TURNS_PER_STEP, **cell)
-
-
-def _json_actions(*, model: Model, **cell: Any) -> Agent:
-    reading = _reading(model, json_actions.JsonActions)
-    return Conversation(model=reading, turns_per_step=TURNS_PER_STEP, **cell)
-
-
-def _reading(model: Model, form: Callable[[Model], Model]) -> Model:
-    return model if isinstance(model, RecordedModel) else form(model)
 
 
 TURNS_PER_STEP = 30
@@ -70,6 +62,6 @@ TURNS_PER_STEP = 30
 
 AGENTS: dict[str, AgentFactory] = {
     DEFAULT_AGENT: Conversation,
-    "react": _react,
-    "json_actions": _json_actions,
+    "react": partial(_written, react.React),
+    "json_actions": partial(_written, json_actions.JsonActions),
 }

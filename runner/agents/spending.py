@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
@@ -94,20 +94,28 @@ def spending_for(
 
     Raises FairtrialError for a cap that nothing could hold: a language model without a price.
     """
+    capped = bool(cell_usd or run_usd)
+    bound = [model for model in models if capped and is_language_model(kind_name(model))]
+    return Spending(
+        prices=_priced(models, prices, bound),
+        cell_usd=cell_usd,
+        run_usd=run_usd,
+        run_tokens=run_tokens,
+    )
+
+
+def _priced(models: Iterable[str], prices: Path | None, bound: Collection[str]) -> PriceList:
+    """`bound`: those that a cap has to hold."""
     listed = read_prices(prices)
     priced = {}
     for model in models:
         price = price_of(listed, model)
         if price is not None:
             priced[model] = price
-        elif is_language_model(kind_name(model)) and (cell_usd or run_usd):
-            raise _no_cap(model)
-    return Spending(
-        prices=PriceList(date=listed.date, models=priced),
-        cell_usd=cell_usd,
-        run_usd=run_usd,
-        run_tokens=run_tokens,
-    )
+        elif model in bound:
+            hint = "give one with --prices FILE, or go on without a cap"
+            raise FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
+    return PriceList(date=listed.date, models=priced)
 
 
 def price_of(prices: PriceList, model: str) -> Price | None:
@@ -202,21 +210,9 @@ def purse_for(
     models: Sequence[str], prices: Path | None, cap_usd: float | None, spent_usd: float = 0.0
 ) -> JudgeBudget:
     """What judges that are models may cost. Raises FairtrialError for a cap that could not hold."""
-    listed = read_prices(prices)
-    priced = {}
-    for model in models:
-        price = price_of(listed, model)
-        if price is not None:
-            priced[model] = price
-        elif cap_usd is not None:
-            raise _no_cap(model)
+    priced = _priced(models, prices, () if cap_usd is None else models).models
     left_usd = None if cap_usd is None else cap_usd - spent_usd
     return JudgeBudget(priced=priced, left_usd=left_usd)
-
-
-def _no_cap(model: str) -> FairtrialError:
-    hint = "give one with --prices FILE, or go on without a cap"
-    return FairtrialError(f"{model} has no price, so no cap could hold", hint=hint)
 
 
 # --- judging --------------------------------------------------------------------------------

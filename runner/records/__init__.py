@@ -5,274 +5,142 @@ Units ride in the names; `digest` is always a SHA256 of canonical JSON or bytes,
 
 from __future__ import annotations
 
-from runner.records.anchor_grades import (
-    BY_MANIFEST,
-    AnchorScore,
-    AnchorsLock,
-    Chain,
-    Concordance,
-    Correlation,
-    Disagreement,
-    Examination,
-    Gate,
-    GateStamp,
-    GateVerdict,
-    GoldCriterion,
-    GoldScores,
-    GoldStep,
-    GoldTranscript,
-    JudgeLock,
-    KeptFact,
-    KeptReading,
-    OwnJudge,
-    OwnJudges,
-    Requirement,
-    Since,
-    Standing,
-    StoredExamination,
-    TrivialRater,
-)
-from runner.records.arms import ArmName, ArmServer, is_candidate, is_self_check, server_of
-from runner.records.cells import (
-    DEFAULT_AGENT,
-    MEASUREMENTS,
-    Block,
-    BlockKey,
-    Cell,
-    CellResult,
-    Contradiction,
-    Fingerprint,
-    HostFacts,
-    Imported,
-    Limits,
-    Outcome,
-    OutcomeKind,
-    Placement,
-    Plan,
-    Price,
-    PriceList,
-    ProgramFingerprint,
-    RecordedResult,
-    Shard,
-    Study,
-    TaskFingerprint,
-    Timings,
-    ToolListing,
-)
-from runner.records.citations import (
-    Citation,
-    GroundingSummary,
-    Resolution,
-    ShiftedRates,
-    Status,
-)
-from runner.records.exact import ANSWER_FORM, ExactQuestion, ExactQuestions
-from runner.records.keys import ExactKey, ExactKind, KnownName, MustCite
-from runner.records.new_tokens import NewTokens
-from runner.records.record import (
-    CommitSha,
-    Count,
-    Name,
-    Record,
-    Seconds,
-    Sha256,
-    UnitInterval,
-    canonical_json,
-    digest_of,
-)
-from runner.records.record_parsing import load_json, parse_json, parse_yaml, read_text
-from runner.records.repositories import GitSource, NpmSource, PypiSource, RepoPin, Source
-from runner.records.scenarios import (
-    Budget,
-    Check,
-    ContrastPair,
-    ContrastPairs,
-    Criterion,
-    Fact,
-    Rubric,
-    RubricStep,
-    Scenario,
-    Step,
-)
-from runner.records.scores import (
-    Adoption,
-    Credit,
-    CriterionVerdict,
-    FactStatus,
-    FactVerdict,
-    Fairness,
-    FalseClaim,
-    Judging,
-    Placing,
-    Rating,
-    Score,
-    Scorecard,
-    Scored,
-    StepVerdict,
-    Unscored,
-    Verdict,
-)
-from runner.records.servers import Canary, McpCall, Python, ServerCard, ServerSpec, WarmUp
-from runner.records.sheet_grades import ArmError, GradingSheet, SheetGrades, SheetItem
-from runner.records.transcript import (
-    COMPACTION,
-    Answer,
-    AnswerStep,
-    Effort,
-    Event,
-    Malformed,
-    Note,
-    Prompt,
-    Prose,
-    StepEnd,
-    SystemPrompt,
-    Thinking,
-    TokenBreakdown,
-    ToolCall,
-    ToolResult,
-    ToolTrace,
-    TraceCall,
-    Usage,
-)
-
-__all__ = [
-    "ANSWER_FORM",
-    "BY_MANIFEST",
-    "COMPACTION",
-    "DEFAULT_AGENT",
-    "MEASUREMENTS",
-    "Adoption",
-    "AnchorScore",
-    "AnchorsLock",
-    "Answer",
-    "AnswerStep",
-    "ArmError",
-    "ArmName",
-    "ArmServer",
-    "Block",
-    "BlockKey",
-    "Budget",
-    "Canary",
-    "Cell",
-    "CellResult",
-    "Chain",
-    "Check",
-    "Citation",
-    "CommitSha",
-    "Concordance",
-    "Contradiction",
-    "ContrastPair",
-    "ContrastPairs",
-    "Correlation",
-    "Count",
-    "Credit",
-    "Criterion",
-    "CriterionVerdict",
-    "Disagreement",
-    "Effort",
-    "Event",
-    "ExactKey",
-    "ExactKind",
-    "ExactQuestion",
-    "ExactQuestions",
-    "Examination",
-    "Fact",
-    "FactStatus",
-    "FactVerdict",
-    "Fairness",
-    "FalseClaim",
-    "Fingerprint",
-    "Gate",
-    "GateStamp",
-    "GateVerdict",
-    "GitSource",
-    "GoldCriterion",
-    "GoldScores",
-    "GoldStep",
-    "GoldTranscript",
-    "GradingSheet",
-    "GroundingSummary",
-    "HostFacts",
-    "Imported",
-    "JudgeLock",
-    "Judging",
-    "KeptFact",
-    "KeptReading",
-    "KnownName",
-    "Limits",
-    "Malformed",
-    "McpCall",
-    "MustCite",
-    "Name",
-    "NewTokens",
-    "Note",
-    "NpmSource",
-    "Outcome",
-    "OutcomeKind",
-    "OwnJudge",
-    "OwnJudges",
-    "Placement",
-    "Placing",
-    "Plan",
-    "Price",
-    "PriceList",
-    "ProgramFingerprint",
-    "Prompt",
-    "Prose",
-    "PypiSource",
-    "Python",
-    "Rating",
-    "Record",
-    "RecordedResult",
-    "RepoPin",
-    "Requirement",
-    "Resolution",
-    "Rubric",
-    "RubricStep",
-    "Scenario",
-    "Score",
-    "Scorecard",
-    "Scored",
-    "Seconds",
-    "ServerCard",
-    "ServerSpec",
-    "Sha256",
-    "Shard",
-    "SheetGrades",
-    "SheetItem",
-    "ShiftedRates",
-    "Since",
-    "Source",
-    "Standing",
-    "Status",
-    "Step",
-    "StepEnd",
-    "StepVerdict",
-    "StoredExamination",
-    "Study",
-    "SystemPrompt",
-    "TaskFingerprint",
-    "Thinking",
-    "Timings",
-    "TokenBreakdown",
-    "ToolCall",
-    "ToolListing",
-    "ToolResult",
-    "ToolTrace",
-    "TraceCall",
-    "TrivialRater",
-    "UnitInterval",
-    "Unscored",
-    "Usage",
-    "Verdict",
-    "WarmUp",
-    "canonical_json",
-    "digest_of",
-    "is_candidate",
-    "is_self_check",
-    "load_json",
-    "parse_json",
-    "parse_yaml",
-    "read_text",
-    "server_of",
-]
+from runner.records.anchor_grades import BY_MANIFEST as BY_MANIFEST
+from runner.records.anchor_grades import AnchorScore as AnchorScore
+from runner.records.anchor_grades import AnchorsLock as AnchorsLock
+from runner.records.anchor_grades import Chain as Chain
+from runner.records.anchor_grades import Concordance as Concordance
+from runner.records.anchor_grades import Correlation as Correlation
+from runner.records.anchor_grades import Disagreement as Disagreement
+from runner.records.anchor_grades import Examination as Examination
+from runner.records.anchor_grades import Gate as Gate
+from runner.records.anchor_grades import GateStamp as GateStamp
+from runner.records.anchor_grades import GateVerdict as GateVerdict
+from runner.records.anchor_grades import GoldCriterion as GoldCriterion
+from runner.records.anchor_grades import GoldScores as GoldScores
+from runner.records.anchor_grades import GoldStep as GoldStep
+from runner.records.anchor_grades import GoldTranscript as GoldTranscript
+from runner.records.anchor_grades import JudgeLock as JudgeLock
+from runner.records.anchor_grades import KeptFact as KeptFact
+from runner.records.anchor_grades import KeptReading as KeptReading
+from runner.records.anchor_grades import OwnJudge as OwnJudge
+from runner.records.anchor_grades import OwnJudges as OwnJudges
+from runner.records.anchor_grades import Requirement as Requirement
+from runner.records.anchor_grades import Since as Since
+from runner.records.anchor_grades import Standing as Standing
+from runner.records.anchor_grades import StoredExamination as StoredExamination
+from runner.records.anchor_grades import TrivialRater as TrivialRater
+from runner.records.arms import ArmName as ArmName
+from runner.records.arms import ArmServer as ArmServer
+from runner.records.arms import is_candidate as is_candidate
+from runner.records.arms import is_self_check as is_self_check
+from runner.records.arms import server_of as server_of
+from runner.records.cells import DEFAULT_AGENT as DEFAULT_AGENT
+from runner.records.cells import MEASUREMENTS as MEASUREMENTS
+from runner.records.cells import Block as Block
+from runner.records.cells import BlockKey as BlockKey
+from runner.records.cells import Cell as Cell
+from runner.records.cells import CellResult as CellResult
+from runner.records.cells import Contradiction as Contradiction
+from runner.records.cells import Fingerprint as Fingerprint
+from runner.records.cells import HostFacts as HostFacts
+from runner.records.cells import Imported as Imported
+from runner.records.cells import Limits as Limits
+from runner.records.cells import Outcome as Outcome
+from runner.records.cells import OutcomeKind as OutcomeKind
+from runner.records.cells import Placement as Placement
+from runner.records.cells import Plan as Plan
+from runner.records.cells import Price as Price
+from runner.records.cells import PriceList as PriceList
+from runner.records.cells import ProgramFingerprint as ProgramFingerprint
+from runner.records.cells import RecordedResult as RecordedResult
+from runner.records.cells import Shard as Shard
+from runner.records.cells import Study as Study
+from runner.records.cells import TaskFingerprint as TaskFingerprint
+from runner.records.cells import Timings as Timings
+from runner.records.cells import ToolListing as ToolListing
+from runner.records.citations import Citation as Citation
+from runner.records.citations import GroundingSummary as GroundingSummary
+from runner.records.citations import Resolution as Resolution
+from runner.records.citations import ShiftedRates as ShiftedRates
+from runner.records.citations import Status as Status
+from runner.records.exact import ANSWER_FORM as ANSWER_FORM
+from runner.records.exact import ExactQuestion as ExactQuestion
+from runner.records.exact import ExactQuestions as ExactQuestions
+from runner.records.keys import ExactKey as ExactKey
+from runner.records.keys import ExactKind as ExactKind
+from runner.records.keys import KnownName as KnownName
+from runner.records.keys import MustCite as MustCite
+from runner.records.new_tokens import NewTokens as NewTokens
+from runner.records.record import CommitSha as CommitSha
+from runner.records.record import Count as Count
+from runner.records.record import Name as Name
+from runner.records.record import Record as Record
+from runner.records.record import Seconds as Seconds
+from runner.records.record import Sha256 as Sha256
+from runner.records.record import UnitInterval as UnitInterval
+from runner.records.record import canonical_json as canonical_json
+from runner.records.record import digest_of as digest_of
+from runner.records.record_parsing import load_json as load_json
+from runner.records.record_parsing import parse_json as parse_json
+from runner.records.record_parsing import parse_yaml as parse_yaml
+from runner.records.record_parsing import read_text as read_text
+from runner.records.repositories import GitSource as GitSource
+from runner.records.repositories import NpmSource as NpmSource
+from runner.records.repositories import PypiSource as PypiSource
+from runner.records.repositories import RepoPin as RepoPin
+from runner.records.repositories import Source as Source
+from runner.records.scenarios import Budget as Budget
+from runner.records.scenarios import Check as Check
+from runner.records.scenarios import ContrastPair as ContrastPair
+from runner.records.scenarios import ContrastPairs as ContrastPairs
+from runner.records.scenarios import Criterion as Criterion
+from runner.records.scenarios import Fact as Fact
+from runner.records.scenarios import Rubric as Rubric
+from runner.records.scenarios import RubricStep as RubricStep
+from runner.records.scenarios import Scenario as Scenario
+from runner.records.scenarios import Step as Step
+from runner.records.scores import Adoption as Adoption
+from runner.records.scores import Credit as Credit
+from runner.records.scores import CriterionVerdict as CriterionVerdict
+from runner.records.scores import FactStatus as FactStatus
+from runner.records.scores import FactVerdict as FactVerdict
+from runner.records.scores import Fairness as Fairness
+from runner.records.scores import FalseClaim as FalseClaim
+from runner.records.scores import Judging as Judging
+from runner.records.scores import Placing as Placing
+from runner.records.scores import Rating as Rating
+from runner.records.scores import Score as Score
+from runner.records.scores import Scorecard as Scorecard
+from runner.records.scores import Scored as Scored
+from runner.records.scores import StepVerdict as StepVerdict
+from runner.records.scores import Unscored as Unscored
+from runner.records.scores import Verdict as Verdict
+from runner.records.servers import Canary as Canary
+from runner.records.servers import McpCall as McpCall
+from runner.records.servers import Python as Python
+from runner.records.servers import ServerCard as ServerCard
+from runner.records.servers import ServerSpec as ServerSpec
+from runner.records.servers import WarmUp as WarmUp
+from runner.records.sheet_grades import ArmError as ArmError
+from runner.records.sheet_grades import GradingSheet as GradingSheet
+from runner.records.sheet_grades import SheetGrades as SheetGrades
+from runner.records.sheet_grades import SheetItem as SheetItem
+from runner.records.transcript import COMPACTION as COMPACTION
+from runner.records.transcript import Answer as Answer
+from runner.records.transcript import AnswerStep as AnswerStep
+from runner.records.transcript import Effort as Effort
+from runner.records.transcript import Event as Event
+from runner.records.transcript import Malformed as Malformed
+from runner.records.transcript import Note as Note
+from runner.records.transcript import Prompt as Prompt
+from runner.records.transcript import Prose as Prose
+from runner.records.transcript import StepEnd as StepEnd
+from runner.records.transcript import SystemPrompt as SystemPrompt
+from runner.records.transcript import Thinking as Thinking
+from runner.records.transcript import TokenBreakdown as TokenBreakdown
+from runner.records.transcript import ToolCall as ToolCall
+from runner.records.transcript import ToolResult as ToolResult
+from runner.records.transcript import ToolTrace as ToolTrace
+from runner.records.transcript import TraceCall as TraceCall
+from runner.records.transcript import Usage as Usage

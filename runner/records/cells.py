@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal, Protocol, Self
+from typing import Annotated, Literal, Protocol, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -62,7 +62,7 @@ class Cell(Record):
         return digest_of(self)[:16]
 
 
-OutcomeKind = Literal[
+_Measured = Literal[
     "answered",
     "out_of_time",
     "out_of_tokens",
@@ -73,6 +73,9 @@ OutcomeKind = Literal[
     "refused",
     "server_crashed",
     "agent_crashed",
+]
+OutcomeKind = Literal[
+    _Measured,
     "agent_not_treated",
     "server_not_ready",
     "sandbox_failed",
@@ -81,20 +84,7 @@ OutcomeKind = Literal[
     "cancelled",
     "interrupted",
 ]
-MEASUREMENTS: frozenset[str] = frozenset(
-    {
-        "answered",
-        "out_of_time",
-        "out_of_tokens",
-        "out_of_budget",
-        "out_of_actions",
-        "out_of_context",
-        "out_of_memory",
-        "refused",
-        "server_crashed",
-        "agent_crashed",
-    }
-)
+MEASUREMENTS: frozenset[str] = frozenset(get_args(_Measured))
 
 
 class Outcome(Record):

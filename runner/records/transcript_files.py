@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -256,6 +256,13 @@ class _LedgerCall:
     result: ToolResult | None = None
 
 
+_TOTALS = (
+    *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
+    *("backoff_sec", "queued_sec", "retries"),
+)
+"""What an effort and each of its turns call the same."""
+
+
 class _Ledger:
     """What one pass over a transcript adds up."""
 
@@ -264,20 +271,9 @@ class _Ledger:
         self._ended: set[int] = set()
         self._calls: list[_LedgerCall] = []
         self._unanswered: dict[str, _LedgerCall] = {}
-        self._input_tokens = 0
-        self._output_tokens = 0
-        self._cache_read_tokens = 0
-        self._cache_write_tokens = 0
-        self._new_tokens = NewTokens()
-        self._context_tokens = 0
+        self._turns: list[Usage] = []
         self._malformed = 0
-        self._retries = 0
-        self._phases: list[TokenBreakdown] = []
-        self._tokens_estimated = False
-        self._turn_secs: list[float | None] = []
         self._elapsed_secs: list[float] = []
-        self._backoff_secs: list[float] = []
-        self._queued_secs: list[float] = []
 
     def take(self, event: Event) -> None:
         self._check_step(event)
@@ -290,7 +286,7 @@ class _Ledger:
         elif isinstance(event, ToolResult):
             self._close(event)
         elif isinstance(event, Usage):
-            self._spend(event)
+            self._turns.append(event)
         elif isinstance(event, Malformed):
             self._malformed += 1
 
@@ -324,22 +320,6 @@ class _Ledger:
             )
         entry.result = result
 
-    def _spend(self, usage: Usage) -> None:
-        self._input_tokens += usage.input_tokens
-        self._output_tokens += usage.output_tokens
-        self._cache_read_tokens += usage.cache_read_tokens
-        self._cache_write_tokens += usage.cache_write_tokens
-        self._new_tokens.add(usage, usage.subagent)
-        given_tokens = usage.input_tokens + usage.cache_read_tokens
-        self._context_tokens = given_tokens + usage.output_tokens
-        self._retries += usage.retries
-        if usage.phases is not None:
-            self._phases.append(usage.phases)
-        self._tokens_estimated |= usage.estimated
-        self._turn_secs.append(usage.wall_sec)
-        self._backoff_secs.append(usage.backoff_sec)
-        self._queued_secs.append(usage.queued_sec)
-
     def answer(self, scenario: Scenario) -> tuple[AnswerStep, ...]:
         steps = []
         for index, step in enumerate(scenario.steps):
@@ -352,36 +332,37 @@ class _Ledger:
         return tuple(steps)
 
     def calls(self) -> tuple[TraceCall, ...]:
-        return tuple(_traced(entry) for entry in self._calls)
+        return tuple(map(_traced, self._calls))
 
     def effort(self, steps: Sequence[AnswerStep]) -> Effort:
         return Effort(
-            input_tokens=self._input_tokens,
-            output_tokens=self._output_tokens,
+            **{name: sum(self._each(name)) for name in _TOTALS},
             agent_sec=self._agent_sec(),
-            backoff_sec=sum(self._backoff_secs),
-            queued_sec=sum(self._queued_secs),
             actions=len(self._calls),
             steps_completed=sum(step.completed for step in steps),
             steps=len(steps),
-            tokens_estimated=self._tokens_estimated,
-            cache_read_tokens=self._cache_read_tokens,
-            cache_write_tokens=self._cache_write_tokens,
-            new_tokens=self._new_tokens.total,
-            context_tokens=self._context_tokens,
+            tokens_estimated=any(self._each("estimated")),
+            new_tokens=NewTokens.of(self._turns),
+            context_tokens=sum(map(_length, self._turns[-1:])),
             malformed=self._malformed,
-            retries=self._retries,
-            phases=_summed(self._phases),
+            phases=_summed(list(filter(None, self._each("phases")))),
         )
 
+    def _each(self, name: str) -> list[Any]:
+        return [getattr(turn, name) for turn in self._turns]
+
     def _agent_sec(self) -> float | None:
-        timed_secs = [wall_sec for wall_sec in self._turn_secs if wall_sec is not None]
-        if len(timed_secs) < len(self._turn_secs):
+        timed_secs: list[float] = [sec for sec in self._each("wall_sec") if sec is not None]
+        if len(timed_secs) < len(self._turns):
             # Taken for 0, turns that nobody timed would be the quickest of all.
             return sum(self._elapsed_secs) if self._elapsed_secs else None
         # A provider that makes us wait is not the arm's slowness.
-        turns_sec = max(0.0, sum(timed_secs) - sum(self._backoff_secs))
+        turns_sec: float = max(0.0, sum(timed_secs) - sum(self._each("backoff_sec")))
         return turns_sec + sum(map(_waited_sec, self._calls))
+
+
+def _length(turn: Usage) -> int:
+    return turn.input_tokens + turn.cache_read_tokens + turn.output_tokens
 
 
 def _summed(parts: Sequence[TokenBreakdown]) -> TokenBreakdown | None:

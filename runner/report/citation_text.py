@@ -115,8 +115,9 @@ def _summary(summary: GroundingSummary) -> Iterator[str]:
             "all of it twice"
         )
     noun = "citation" if summary.total == 1 else "citations"
+    weak = f" ({summary.weak} weak)" if summary.weak else ""
     yield (
-        f"  {summary.total} {noun}: {summary.grounded} grounded{_weak_ones(summary)}, "
+        f"  {summary.total} {noun}: {summary.grounded} grounded{weak}, "
         f"{summary.unresolved} unresolved, {summary.hallucinated} hallucinated"
     )
     yield (
@@ -126,10 +127,6 @@ def _summary(summary: GroundingSummary) -> Iterator[str]:
     )
     yield f"  rates: {', '.join(_rates(summary))}"
     yield f"  worth: {', '.join(_worth(summary))}"
-
-
-def _weak_ones(summary: GroundingSummary) -> str:
-    return f" ({summary.weak} weak)" if summary.weak else ""
 
 
 def _worth(summary: GroundingSummary) -> Iterator[str]:

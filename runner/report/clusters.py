@@ -128,19 +128,15 @@ class Clusters:
 
     @cached_property
     def _groups(self) -> Mapping[str, str]:
-        return _groups(self.topics)
-
-
-def _groups(topics: Mapping[str, Topic]) -> dict[str, str]:
-    """Scenario -> the group of those that share a file with it, over however many between."""
-    groups: list[tuple[list[str], set[tuple[str, str]]]] = []
-    for name, topic in topics.items():
-        names, files = [name], {(topic.repository, path) for path in topic.files}
-        apart = []
-        for group in groups:
-            if group[1].isdisjoint(files):
-                apart.append(group)
-            else:
-                names, files = group[0] + names, group[1] | files
-        groups = [*apart, (names, files)]
-    return {name: names[0] for names, _ in groups for name in names}
+        """Scenario -> the group of those that share a file with it, over however many between."""
+        groups: list[tuple[list[str], set[tuple[str, str]]]] = []
+        for name, topic in self.topics.items():
+            names, files = [name], {(topic.repository, path) for path in topic.files}
+            apart = []
+            for group in groups:
+                if group[1].isdisjoint(files):
+                    apart.append(group)
+                else:
+                    names, files = group[0] + names, group[1] | files
+            groups = [*apart, (names, files)]
+        return {name: names[0] for names, _ in groups for name in names}

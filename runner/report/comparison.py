@@ -98,6 +98,9 @@ class Comparisons:
         shared = statistics.trial_differences(theirs, own)
         if not shared:
             return _not_scored(arm, baseline) or NO_PAIR
+        room = None
+        if arm.clusters.by_keys:
+            room = 1 - statistics.mean([theirs[trial] for trial in shared])
         return _PairedDifference(
             by_trial=shared,
             against=SHELL_LABEL if baseline.is_shell else baseline.label,
@@ -107,7 +110,7 @@ class Comparisons:
             noise=self._noise[arm.model],
             why_unranked=self._why_unranked(arm.model),
             found=_most_found(baseline, arm),
-            room=_room(theirs, shared) if arm.clusters.by_keys else None,
+            room=room,
         )
 
     def _why_unranked(self, model: str) -> str:
@@ -417,12 +420,6 @@ def _most_found(*arms: ArmView) -> float | None:
     """
     shares = [share for arm in arms if (share := places_found(arm)) is not None]
     return max(shares, default=None)
-
-
-def _room(
-    theirs: Mapping[statistics.Trial, float], shared: Mapping[statistics.Trial, float]
-) -> float:
-    return 1 - statistics.mean([theirs[trial] for trial in shared])
 
 
 def _not_scored(arm: ArmView, baseline: ArmView) -> Delta | None:

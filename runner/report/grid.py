@@ -79,16 +79,12 @@ def table(
     numbered: Notes | None = None,
 ) -> Table:
     """`numbered`: what the columns write their notes into; its lines follow `notes`."""
-    cells = tuple(_cells(columns, row) for row in rows)
+    cells = tuple(tuple(column.cell(row) for column in columns) for row in rows)
     lines = tuple(notes)
     if numbered is not None:
         # Only now: the columns number their notes while the cells are made.
         lines += tuple(numbered.lines())
     return Table(title=title, columns=tuple(columns), rows=cells, notes=lines)
-
-
-def _cells(columns: Sequence[Column[Row_contra]], row: Row_contra) -> tuple[str, ...]:
-    return tuple(column.cell(row) for column in columns)
 
 
 # --- a cell's text --------------------------------------------------------------------------
@@ -125,30 +121,30 @@ def _harmless(word: str) -> str:
 
 
 def score(value: float | None) -> str:
-    return _shown(value, "{:.3f}")
+    return formed(value, "{:.3f}")
 
 
 def signed(value: float | None) -> str:
-    return _shown(value, "{:+.3f}")
+    return formed(value, "{:+.3f}")
 
 
 def count(value: float | None) -> str:
-    return _shown(value, "{:,.0f}")
+    return formed(value, "{:,.0f}")
 
 
 def tenth(value: float | None) -> str:
-    return _shown(value, "{:,.1f}")
+    return formed(value, "{:,.1f}")
 
 
 def hundredth(value: float | None) -> str:
-    return _shown(value, "{:,.2f}")
+    return formed(value, "{:,.2f}")
 
 
 def ratio(value: float | None) -> str:
-    return _shown(value, "×{:.2f}")
+    return formed(value, "×{:.2f}")
 
 
-def _shown(value: float | None, form: str) -> str:
+def formed(value: float | None, form: str) -> str:
     if value is None:
         return DASH
     return form.format(value)

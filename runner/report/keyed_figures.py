@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from runner.records import ExactKind, Verdict
@@ -11,7 +11,7 @@ from runner.records.run_store import LoadedCell
 from runner.report.clusters import Topic
 from runner.report.figures import bounds, figure_of, key_f1, of_shares, rounded, values
 from runner.report.records import Keyed, KeyedArm, KeyedKind, KeyedQuestion
-from runner.report.view import ArmView, RunView, fairness_of
+from runner.report.view import ArmView, RunView, fairness_of, verdicts
 from runner.scoring import statistics
 from runner.scoring.judges.exact_judge import BESIDE, FOUND
 from runner.support.code_digest import makes_figures
@@ -31,7 +31,7 @@ def keyed(view: RunView) -> Keyed | None:
         return None
     return Keyed(
         where=view.clusters.where,
-        arms=tuple(_arm(arm) for arm in view.arms),
+        arms=tuple(map(_arm, view.arms)),
         kinds=tuple(_kinds(view)),
         questions=tuple(_questions(view)),
     )
@@ -54,21 +54,21 @@ def contaminated(keyed: Keyed | None) -> str:
 
 def _arm(arm: ArmView) -> KeyedArm:
     hard = [name for name, topic in arm.clusters.topics.items() if _needs_server(topic)]
-    verdicts = list(_verdicts(arm))
+    judged = list(verdicts(arm.usable))
     return KeyedArm(
         label=arm.label,
         f1=figure_of(arm, key_f1),
-        recall=_mean_of(verdicts, FOUND),
-        precision=_mean_of(verdicts, BESIDE),
+        recall=_mean_of(judged, FOUND),
+        precision=_mean_of(judged, BESIDE),
         hard=figure_of(_of(arm, hard), key_f1) if hard else None,
-        wrong_lines=sum(_missed(verdict, "wrong_line") for verdict in verdicts),
-        near_misses=sum(len(verdict.false_claims) for verdict in verdicts),
+        wrong_lines=sum(fact.place == "wrong_line" for it in judged for fact in it.facts),
+        near_misses=sum(len(verdict.false_claims) for verdict in judged),
     )
 
 
 def places_found(arm: ArmView) -> float | None:
     """Recall, the mean over answers to questions that have places; None where there is none."""
-    return _mean_of(list(_verdicts(arm)), FOUND) if arm.clusters.by_keys else None
+    return _mean_of(verdicts(arm.usable), FOUND) if arm.clusters.by_keys else None
 
 
 def _needs_server(topic: Topic) -> bool:
@@ -81,26 +81,15 @@ def _of(arm: ArmView, scenarios: Sequence[str]) -> ArmView:
     return replace(arm, cells=tuple(it for it in arm.cells if it.cell.scenario in kept))
 
 
-def _verdicts(arm: ArmView) -> Iterator[Verdict]:
-    for cell in arm.usable:
-        fairness = fairness_of(cell)
-        if fairness is not None and fairness.verdict is not None:
-            yield fairness.verdict
-
-
-def _mean_of(verdicts: Sequence[Verdict], criterion: str) -> float | None:
+def _mean_of(judged: Iterable[Verdict], criterion: str) -> float | None:
     """Of the questions that have places: whether there are none has neither."""
     found = [
         step.criteria[criterion].score
-        for verdict in verdicts
+        for verdict in judged
         for step in verdict.steps
         if criterion in step.criteria
     ]
     return rounded(statistics.mean(found)) if found else None
-
-
-def _missed(verdict: Verdict, placing: str) -> int:
-    return sum(fact.place == placing for fact in verdict.facts)
 
 
 # --- kinds ----------------------------------------------------------------------------------
@@ -120,13 +109,13 @@ def _kind(kind: ExactKind, arm: ArmView, view: RunView) -> KeyedKind:
     figure = figure_of(arm, key_f1)
     low, high = bounds(of_shares(_interval(arm, values(arm.usable, key_f1))))
     shell = view.shell_of(arm)
-    verdicts = list(_verdicts(arm))
+    judged = list(verdicts(arm.usable))
     found = KeyedKind(
         kind=kind,
         label=arm.label,
         f1=figure.model_copy(update={"low": low, "high": high}),
-        recall=_mean_of(verdicts, FOUND),
-        precision=_mean_of(verdicts, BESIDE),
+        recall=_mean_of(judged, FOUND),
+        precision=_mean_of(judged, BESIDE),
     )
     if arm.is_shell or shell is None:
         return found

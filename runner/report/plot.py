@@ -78,11 +78,8 @@ class Plot:
 
     @property
     def x_ticks(self) -> list[Tick]:
-        shares = [place / 4 for place in range(5)]
-        return [
-            Tick(at=self._across(share * self.most), text=amount(share * self.most))
-            for share in shares
-        ]
+        most = self.most
+        return [Tick(at=self._across(at / 4 * most), text=amount(at / 4 * most)) for at in range(5)]
 
     @property
     def y_ticks(self) -> list[Tick]:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from runner.report.grid import DASH, Column, Table, clean, count, number, score, table, words
+from runner.report.grid import (
+    DASH,
+    Column,
+    Table,
+    clean,
+    count,
+    formed,
+    number,
+    score,
+    table,
+    words,
+)
 from runner.scoring.ratings_file import (
     AgreementReport,
     Among,
@@ -14,6 +25,7 @@ from runner.scoring.ratings_file import (
 )
 
 PAIRS_SHOWN = 45
+PERCENT = "{:.2%}"
 _AMONG: tuple[Column[Among], ...] = (
     words("", lambda row: clean(row.group)),
     number("raters", lambda row: count(len(row.raters))),
@@ -31,7 +43,9 @@ _BESIDE: tuple[Column[RaterAgreement], ...] = (
     words("", lambda row: clean(row.rater)),
     number("items", lambda row: count(row.items)),
     number("agree", lambda row: _share(row.agreement)),
-    number("constant", lambda row: _percent(row.constant_agreement), full="a constant rater"),
+    number(
+        "constant", lambda row: formed(row.constant_agreement, PERCENT), full="a constant rater"
+    ),
     number("kappa", lambda row: _kappa(row.kappa), full="Cohen's kappa (95 %)"),
 )
 
@@ -102,16 +116,12 @@ def _prevalence_table(report: AgreementReport) -> Table:
 
 
 def _share_column(label: str) -> Column[Prevalence]:
-    return number(clean(label, 30), lambda row: _percent(row.shares.get(label, 0.0)))
-
-
-def _percent(value: float | None) -> str:
-    return DASH if value is None else f"{value:.2%}"
+    return number(clean(label, 30), lambda row: formed(row.shares.get(label, 0.0), PERCENT))
 
 
 def _share(found: IntervalEstimate) -> str:
     if found.low is None or found.high is None:
-        return _percent(found.value)
+        return formed(found.value, PERCENT)
     return f"{found.value:.2%} ({found.low * 100:.0f}–{found.high * 100:.0f})"
 
 

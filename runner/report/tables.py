@@ -16,6 +16,7 @@ from runner.report.grid import (
     Table,
     clean,
     count,
+    formed,
     hundredth,
     interval,
     number,
@@ -37,6 +38,7 @@ from runner.report.records import (
     Commentary,
     Delta,
     Fault,
+    Figure,
     HalfFigures,
     ImportedCell,
     Incomparable,
@@ -284,7 +286,7 @@ LOST: tuple[Column[LostTurns], ...] = (
     number("tokens in", lambda lost: count(lost.input_tokens), full="uncached input tokens"),
     number("cached", lambda lost: count(lost.cache_read_tokens), full="read from caches"),
     number("out", lambda lost: count(lost.output_tokens), full="output tokens"),
-    number("$", lambda lost: _dollars(lost.usd), full="US dollars"),
+    number("$", lambda lost: formed(lost.usd, "{:.4f}"), full="US dollars"),
 )
 
 
@@ -503,7 +505,7 @@ VARIES: tuple[Column[_Placed[Variation]], ...] = (
     number("scen.", lambda row: score(row.of.scenario_sd), full="between scenarios"),
     number("trials", lambda row: score(row.of.trial_sd), full="between trials"),
     number("judge", lambda row: score(row.of.judge_sd), full="between readings"),
-    number("removable", lambda row: _share(row.of.trial_share), full="removable by trials"),
+    number("removable", lambda it: formed(it.of.trial_share, "{:.0%}"), full="removable by trials"),
 )
 
 
@@ -514,10 +516,6 @@ def varies(report: Report) -> Table:
         "by. Removable: the share of the mean's variance that ever more trials would take away."
     ]
     return table("What differences from shell vary by", VARIES, found, notes=notes)
-
-
-def _share(share: float | None) -> str:
-    return DASH if share is None else f"{share:.0%}"
 
 
 NOISE: tuple[Column[NoiseLayer], ...] = (
@@ -738,10 +736,6 @@ def _billed(arm: ArmReport) -> int | None:
     return arm.costs.input_tokens + arm.costs.output_tokens
 
 
-def _dollars(usd: float | None) -> str:
-    return DASH if usd is None else f"{usd:.4f}"
-
-
 def _phase(arm: ArmReport, name: str) -> str:
     if arm.costs.phases is None:
         return DASH
@@ -768,7 +762,7 @@ TOKENS: tuple[Column[ArmReport], ...] = (
     number("stored", lambda arm: count(arm.costs.cache_write_tokens), full="written to caches"),
     number("all", lambda arm: _tokens(arm, arm.costs.all_tokens), full="all, caches included"),
     number("at end", lambda arm: count(arm.costs.context_tokens), full="context at the end"),
-    number("$", lambda arm: _dollars(arm.costs.usd), full="US dollars"),
+    number("$", lambda arm: formed(arm.costs.usd, "{:.4f}"), full="US dollars"),
     number("retries", lambda arm: count(arm.costs.retries), full="API retries, in total"),
     number("malformed", lambda arm: count(arm.costs.malformed), full="malformed turns, in total"),
 )
@@ -987,14 +981,13 @@ def _worked(used: AdoptionFigures) -> str:
     return f"{count(used.server_calls - used.server_errors)}/{count(used.server_calls)}"
 
 
-def _whole_fairness(arm: ArmReport) -> str:
-    value = arm.fairness.score.value
-    return "unscored" if value is None else score(value)
+def _or_unscored(figure: Figure) -> str:
+    return "unscored" if figure.value is None else score(figure.value)
 
 
 SUMMARY: tuple[Column[ArmReport], ...] = (
     ARM,
-    number("fairness", _whole_fairness),
+    number("fairness", lambda arm: _or_unscored(arm.fairness.score)),
     number("95 %", _fairness_reach, full="95 % interval"),
     number("Δ shell", lambda arm: signed(arm.delta.value), full="Δ against shell"),
     number("adoption", _if_adopted(lambda used: score(used.score.value))),
@@ -1005,22 +998,16 @@ SUMMARY: tuple[Column[ArmReport], ...] = (
 )
 
 
-def _f1(arm: ArmReport) -> str:
-    value = arm.fairness.parts["llm_quality"].value
-    return "unscored" if value is None else score(value)
-
-
-def _f1_reach(arm: ArmReport) -> str:
-    figure = arm.fairness.parts["llm_quality"]
-    return interval(figure.low, figure.high)
+def _f1(arm: ArmReport) -> Figure:
+    return arm.fairness.parts["llm_quality"]
 
 
 SUMMARY_BY_KEYS: tuple[Column[ArmReport], ...] = (
     ARM,
-    number("F1", _f1),
-    number("95 %", _f1_reach, full="95 % interval"),
+    number("F1", lambda arm: _or_unscored(_f1(arm))),
+    number("95 %", lambda arm: interval(_f1(arm).low, _f1(arm).high), full="95 % interval"),
     number("Δ shell", lambda arm: signed(arm.delta.value), full="Δ against shell"),
-    number("fairness", _whole_fairness),
+    number("fairness", lambda arm: _or_unscored(arm.fairness.score)),
     *SUMMARY[4:5],
     *SUMMARY[7:],
 )

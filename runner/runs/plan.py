@@ -181,8 +181,7 @@ def draw_blocks(cells: Sequence[Cell], seed: int) -> tuple[Block, ...]:
 
 
 def _shuffled(servers: Sequence[str], by: Sequence[object]) -> list[str]:
-    lots = {digest_of([*by, server]): server for server in servers}
-    return [lots[lot] for lot in sorted(lots)]
+    return sorted(servers, key=lambda server: digest_of([*by, server]))
 
 
 def pass_at_of(plan: Plan) -> float:
@@ -196,17 +195,15 @@ def margin_of(plan: Plan) -> float | None:
 
 def blocks_of(plan: Plan, shard: Shard | None = None) -> tuple[Block, ...]:
     """As they were drawn; of an earlier version's plan, as its cells stand. Of a shard: its own."""
-    blocks = _all_blocks(plan)
+    if plan.study is not None:
+        blocks = plan.study.blocks
+    else:
+        by_block = _servers_by_block(plan.cells)
+        blocks = tuple(_block(key, servers) for key, servers in by_block.items())
     if shard is None:
         return blocks
     dealt = _dealt(plan, shard)
     return tuple(block for block in blocks if block.key in dealt)
-
-
-def _all_blocks(plan: Plan) -> tuple[Block, ...]:
-    if plan.study is not None:
-        return plan.study.blocks
-    return tuple(_block(key, servers) for key, servers in _servers_by_block(plan.cells).items())
 
 
 def _dealt(plan: Plan, shard: Shard) -> frozenset[BlockKey]:
@@ -284,16 +281,12 @@ def unfinished(run: LoadedRun) -> tuple[tuple[Cell, ...], ...]:
 
     Block by block, each in its order; a block without such cells is left out.
     """
-    to_do = {_place_of(item.cell): item.cell for item in run.cells if not item.measured}
+    to_do = {(it.cell.block, it.cell.server): it.cell for it in run.cells if not it.measured}
     blocks = []
     for block in blocks_of(run.plan):
         in_order = [to_do.get((block.key, server)) for server in block.order]
         blocks.append(tuple(filter(None, in_order)))
     return tuple(filter(None, blocks))
-
-
-def _place_of(cell: Cell) -> tuple[BlockKey, str]:
-    return cell.block, cell.server
 
 
 def default_name(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +50,9 @@ def read_pins(root: Path) -> BasePins:
     node = re.match(rb"[a-z-]+==[0-9.]+", texts[NODE])
     if node is None:
         raise _not_pinned(NODE)
-    return BasePins(debian=debian[1].decode(), node=node[0].decode(), recipe=_recipe(texts))
-
-
-def _recipe(texts: Mapping[str, bytes]) -> Sha256:
     digests = {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
-    return digest_of(digests)
+    recipe = digest_of(digests)
+    return BasePins(debian=debian[1].decode(), node=node[0].decode(), recipe=recipe)
 
 
 def _not_pinned(where: str) -> LockError:
@@ -78,16 +74,13 @@ def check_images_lock(root: Path) -> BasePins:
     for key, locked_value in locked.model_dump().items():
         value = getattr(pins, key)
         if locked_value != value:
-            raise _drifted(f"base.{key} is locked as {locked_value}, but the files say {value}")
+            raise LockError(
+                f"base.{key} is locked as {locked_value}, but the files say {value}",
+                where=IMAGES_LOCK,
+                hint="if the change is meant, run `just lock` and commit locks/images.lock;"
+                " every cell's id changes with it",
+            )
     return pins
-
-
-def _drifted(what: str) -> LockError:
-    hint = (
-        "if the change is meant, run `just lock` and commit locks/images.lock;"
-        " every cell's id changes with it"
-    )
-    return LockError(what, where=IMAGES_LOCK, hint=hint)
 
 
 def _read_images_lock(root: Path) -> BasePins:

@@ -323,14 +323,10 @@ def tar_of(files: Mapping[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         for path, data in files.items():
-            _add_file(tar, path, data)
+            info = tarfile.TarInfo(path)
+            info.size, info.mode = len(data), 0o644
+            tar.addfile(info, io.BytesIO(data))
     return packed.getvalue()
-
-
-def _add_file(tar: tarfile.TarFile, path: str, data: bytes) -> None:
-    info = tarfile.TarInfo(path)
-    info.size, info.mode = len(data), 0o644
-    tar.addfile(info, io.BytesIO(data))
 
 
 def _files_in(packed: bytes) -> Iterator[bytes]:

@@ -132,15 +132,11 @@ def confinement(limits: Limits) -> dict[str, Any]:
         "memswap_limit": memory,
         "nano_cpus": int(limits.cpus * 1e9),
         "pids_limit": limits.pids,
-        "tmpfs": _writable_places(limits),
-    }
-
-
-def _writable_places(limits: Limits) -> dict[str, str]:
-    return {
-        TMP: _tmpfs(limits.tmp_mb, "mode=1777"),
-        HOMES[AGENT_USER]: _tmpfs(limits.tmp_mb, _owned_by(AGENT_UID)),
-        STATE: _private_tmpfs(limits),
+        "tmpfs": {
+            TMP: _tmpfs(limits.tmp_mb, "mode=1777"),
+            HOMES[AGENT_USER]: _tmpfs(limits.tmp_mb, _owned_by(AGENT_UID)),
+            STATE: _private_tmpfs(limits),
+        },
     }
 
 

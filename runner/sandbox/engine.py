@@ -248,37 +248,22 @@ def sweep(engine: Engine, *, run: str | None = None) -> int:
     removed = 0
     for item in engine.api.containers(all=True, filters={"label": LABEL}):
         labels = item.get("Labels") or {}
-        if _is_of_run(labels, run) or is_abandoned(labels):
+        is_of_run = run is not None and labels.get(f"{LABEL}.run") == run
+        if is_of_run or is_abandoned(labels):
             remove_container(engine, item["Id"])
             removed += 1
     return removed
 
 
-def _is_of_run(labels: Mapping[str, str], run: str | None) -> bool:
-    return run is not None and labels.get(f"{LABEL}.run") == run
-
-
 def remove_all(engine: Engine) -> Iterator[str]:
     """Remove every container, volume and image of ours, a living runner's too; a line for each."""
     # In this order: the engine refuses to remove what a container still uses.
-    yield from _remove_containers(engine)
-    yield from _remove_volumes(engine)
-    yield from _remove_images(engine)
-
-
-def _remove_containers(engine: Engine) -> Iterator[str]:
     for item in engine.api.containers(all=True, filters={"label": LABEL}):
         remove_container(engine, item["Id"])
         yield f"removed container {item['Id'][:12]}"
-
-
-def _remove_volumes(engine: Engine) -> Iterator[str]:
     for volume in engine.volumes.list(filters={"label": LABEL}):
         volume.remove(force=True)
         yield f"removed volume {volume.name}"
-
-
-def _remove_images(engine: Engine) -> Iterator[str]:
     for image in engine.images.list(filters={"label": LABEL}):
         remove_image(engine, str(image.id))
         yield f"removed image {next(iter(image.tags), image.short_id)}"

@@ -48,15 +48,12 @@ class Inspected(Protocol):
 
     async def state(self) -> str:
         """`running`, `paused`, `removing` and so on, in the engine's words."""
-        ...
 
     async def exit_code(self, exec_id: str) -> int | None:
         """None while the process runs. Raises SandboxError if the engine does not know it."""
-        ...
 
     async def memory_use(self) -> str:
         """MemoryUse as JSON. Raises SandboxError if no process can be started to look."""
-        ...
 
 
 async def require_at_work(container: Inspected) -> None:

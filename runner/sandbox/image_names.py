@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -105,15 +104,11 @@ def _adoptable(engine: Engine, recipe: ImageRecipe) -> str | None:
     """An image that some checkout built from the same recipe: the oldest, so that all agree."""
     wanted = [f"{key}={value}" for key, value in recipe.labels.items()]
     images = engine.api.images(filters={"label": wanted})
-    for image in sorted(images, key=_age):
+    for image in sorted(images, key=lambda it: (it["Created"], it["Id"])):
         # A container that somebody changed and committed inherits every label, but not this tag.
         if image_id(engine, recipe.tag(image["Id"])) == image["Id"]:
             return str(image["Id"])
     return None
-
-
-def _age(image: dict[str, Any]) -> tuple[int, str]:
-    return image["Created"], image["Id"]
 
 
 def _tag(engine: Engine, image: str, tag: str) -> None:
@@ -127,14 +122,11 @@ def _tag(engine: Engine, image: str, tag: str) -> None:
 def remember_image(state_dir: Path, name: str, image: str) -> None:
     """Have this checkout go on with that image under that name, as long as it is there."""
     with wait_for_lock(state_dir / "images.json.lock"):
-        _write_images(state_dir, read_images(state_dir) | {name: image})
-
-
-def _write_images(state_dir: Path, images: dict[str, str]) -> None:
-    # Written aside: a runner killed in the middle would leave half a file.
-    fresh = state_dir / "images.json.new"
-    fresh.write_text(canonical_json(images) + "\n", encoding="utf-8")
-    fresh.replace(state_dir / "images.json")
+        images = read_images(state_dir) | {name: image}
+        # Written aside: a runner killed in the middle would leave half a file.
+        fresh = state_dir / "images.json.new"
+        fresh.write_text(canonical_json(images) + "\n", encoding="utf-8")
+        fresh.replace(state_dir / "images.json")
 
 
 def read_images(state_dir: Path) -> dict[str, str]:

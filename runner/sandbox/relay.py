@@ -86,19 +86,15 @@ class Answering(Protocol):
 
     async def answer(self, asked: RelayedRequest, reply: RelayedReply) -> None:
         """One request, until its answer is whole."""
-        ...
 
     async def take_line(self, line: bytes, wire: McpWire) -> None:
         """One message of a shim's."""
-        ...
 
     def refused(self, user: str) -> None:
         """Somebody else in the cell tried to speak to the relay."""
-        ...
 
     def failed(self, error: BaseException) -> None:
         """One of the above raised."""
-        ...
 
 
 class Relay:

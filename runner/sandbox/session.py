@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -69,39 +69,25 @@ class ServerConnection:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Introduction:
-    """What a server said of itself before its first call, checked."""
+class ServerSession:
+    """An initialised server, and what it said of itself before its first call, checked."""
 
+    connection: ServerConnection
+    peer: Peer
     instructions: str
     tools: tuple[mcp_types.Tool, ...]
     tool_listing: ToolListing
-    wall_sec: float
+    initialize_sec: float
     about_sent: RpcMessage
     """The result of `initialize`, as it came."""
     tools_sent: tuple[RpcMessage, ...]
     """The tools of all pages, as they came."""
-
-
-class ServerSession:
-    """An initialised server."""
-
-    def __init__(
-        self, connection: ServerConnection, peer: Peer, introduction: Introduction
-    ) -> None:
-        self._connection = connection
-        self._peer = peer
-        self.instructions = introduction.instructions
-        self.tools = introduction.tools
-        self.tool_listing = introduction.tool_listing
-        self.initialize_sec = introduction.wall_sec
-        self.about_sent = introduction.about_sent
-        self.tools_sent = introduction.tools_sent
-        self.answers: dict[str, str | int] = {}
-        """What its warm-up calls answered, by key; see answers.py."""
+    answers: dict[str, str | int] = field(default_factory=dict)
+    """What its warm-up calls answered, by key; see answers.py."""
 
     @property
     def log(self) -> ServerLog:
-        return self._peer.log
+        return self.peer.log
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, timeout_sec: float
@@ -116,12 +102,12 @@ class ServerSession:
         is_error = True
         structured = None
         try:
-            answer = await self._peer.request("tools/call", params, timeout_sec=timeout_sec)
+            answer = await self.peer.request("tools/call", params, timeout_sec=timeout_sec)
             text = as_text(answer.result)
             is_error = answer.result.get("isError") is True
             structured = answer.result.get("structuredContent")
         except TimeoutError:
-            await self._connection.require_at_work()
+            await self.connection.require_at_work()
             text = f"{tool} gave no answer in {timeout_sec:g} s"
             if self.log.stray_lines > stray_lines:
                 text += _stray_lines(self.log)
@@ -131,7 +117,7 @@ class ServerSession:
             text = f"the server's result breaks the protocol: {error}"
         except ConnectionError as error:
             when = f"while it answered {tool}"
-            raise await _gone(self._connection, self.log, when) from error
+            raise await _gone(self.connection, self.log, when) from error
         return McpResult(
             text=text,
             is_error=is_error,
@@ -146,12 +132,12 @@ class ServerSession:
         server is gone, SandboxError or OutOfMemory if it is not to blame.
         """
         try:
-            answer = await self._peer.request(method, params, timeout_sec=timeout_sec)
+            answer = await self.peer.request(method, params, timeout_sec=timeout_sec)
         except TimeoutError:
-            await self._connection.require_at_work()
+            await self.connection.require_at_work()
             raise
         except ConnectionError as error:
-            raise await _gone(self._connection, self.log, f"while it answered {method}") from error
+            raise await _gone(self.connection, self.log, f"while it answered {method}") from error
         return answer.result
 
 
@@ -240,10 +226,13 @@ async def session_over(
     async with open_peer(connection.stream, log) as peer:
         try:
             async with asyncio.timeout(initialize_timeout_sec):
-                introduction = await _introduction(peer, initialize_timeout_sec)
+                session = await _introduced(connection, peer, initialize_timeout_sec)
         except TimeoutError as error:
             await connection.require_at_work()
-            raise _silent(log, initialize_timeout_sec) from error
+            raise ServerError(
+                f"the server did not initialise in {initialize_timeout_sec:g} s{_stray_lines(log)}",
+                hint="raise initialize_timeout_sec in server.yaml?",
+            ) from error
         except RefusalError as error:
             refusal = _shown(error)
             raise ServerError(f"the server refused to initialise: {refusal}") from error
@@ -251,10 +240,12 @@ async def session_over(
             raise ServerError(f"the server broke the protocol: {_shown(error)}") from error
         except ConnectionError as error:
             raise await _gone(connection, log, "before it was initialised") from error
-        yield ServerSession(connection, peer, introduction)
+        yield session
 
 
-async def _introduction(peer: Peer, timeout_sec: float) -> Introduction:
+async def _introduced(
+    connection: ServerConnection, peer: Peer, timeout_sec: float
+) -> ServerSession:
     import mcp_types  # noqa: PLC0415 - see above
 
     started = time.monotonic()
@@ -264,11 +255,13 @@ async def _introduction(peer: Peer, timeout_sec: float) -> Introduction:
     tools = tuple(mcp_types.Tool.model_validate(it, by_name=False) for it in tools_sent)
     # In a thread: many schemas take a good part of a second, for which every other cell would wait.
     listing = await asyncio.to_thread(_examined, about, tools)
-    return Introduction(
+    return ServerSession(
+        connection=connection,
+        peer=peer,
         instructions=about.instructions or "",
         tools=tools,
         tool_listing=listing,
-        wall_sec=time.monotonic() - started,
+        initialize_sec=time.monotonic() - started,
         about_sent=about_sent,
         tools_sent=tools_sent,
     )
@@ -335,13 +328,6 @@ def _require_few(before: int, page: RpcMessage) -> None:
 
 
 # --- how one fails --------------------------------------------------------------------------
-
-
-def _silent(log: ServerLog, timeout_sec: float) -> ServerError:
-    return ServerError(
-        f"the server did not initialise in {timeout_sec:g} s{_stray_lines(log)}",
-        hint="raise initialize_timeout_sec in server.yaml?",
-    )
 
 
 def _shown(error: Exception) -> str:

@@ -27,20 +27,14 @@ _START_BODY = b'{"Detach":false,"Tty":false}'
 StreamPair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
+@dataclass(frozen=True)
 class ExecStream:
     """One `exec` with open streams: a message costs a socket write, not an engine round trip."""
 
-    def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        on_stderr: Callable[[bytes], None],
-        exec_id: str,
-    ) -> None:
-        self.exec_id = exec_id
-        self._reader = reader
-        self._writer = writer
-        self._on_stderr = on_stderr
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+    _on_stderr: Callable[[bytes], None]
+    exec_id: str
 
     async def write(self, data: bytes) -> None:
         """Raises ConnectionError if the process is gone."""
@@ -90,16 +84,12 @@ async def _taken_over(engine: Engine, path: str, body: bytes) -> StreamPair:
     reader, writer = await _dial(engine)
     writer.write(_request(engine, path, body))
     head = await reader.readuntil(b"\r\n\r\n")
-    if not _is_started(head):
+    status = head.split(b" ", 2)[1]  # HTTP/1.1 101 UPGRADED
+    if status not in (b"101", b"200"):
         writer.close()
         status_line = head.splitlines()[0].decode(errors="replace")
         raise SandboxError(f"the engine refused to start a process in the cell: {status_line}")
     return reader, writer
-
-
-def _is_started(head: bytes) -> bool:
-    status = head.split(b" ", 2)[1]  # HTTP/1.1 101 UPGRADED
-    return status in (b"101", b"200")
 
 
 async def _dial(engine: Engine) -> StreamPair:

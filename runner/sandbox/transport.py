@@ -150,7 +150,8 @@ class Peer:
         self._pending[number] = future
         try:
             async with asyncio.timeout(timeout_sec):
-                self._require_reader()
+                if self._reader.done():
+                    raise self._ending(self._reader)
                 # That the server is gone, the reading side reports, with its last words.
                 with suppress(ConnectionError):
                     await self._send({"id": number, "method": method, "params": params})
@@ -160,10 +161,6 @@ class Peer:
             raise
         finally:
             del self._pending[number]
-
-    def _require_reader(self) -> None:
-        if self._reader.done():
-            raise self._ending(self._reader)
 
     async def notify(self, method: str, params: RpcMessage) -> None:
         """Raises ConnectionError if the process is gone."""
@@ -253,7 +250,7 @@ class Peer:
             return
         except (ValueError, RecursionError):
             pass
-        if not is_json_rpc(message):
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             # E.g. "Server listening on stdio": clients skip such a line, and so do we, but count.
             self.log.add_stray(line)
             await self._waste.add(len(line), messages=1)
@@ -369,10 +366,6 @@ def has_too_many_values(line: bytes) -> bool:
 def _marks(line: bytes) -> int:
     """Each value but the first stands behind a comma or at the opening of an array or object."""
     return line.count(b",") + line.count(b"[") + line.count(b"{")
-
-
-def is_json_rpc(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("jsonrpc") == "2.0"
 
 
 def as_number(number: Any) -> int | None:

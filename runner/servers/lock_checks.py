@@ -89,17 +89,14 @@ def lock_remarks(server: Server, others: Iterable[Server]) -> tuple[str, ...]:
     if server.spec.image is not None:
         return (f"image {server.spec.image}",)
     locks = list(_locks(server))
-    known = [(other.folder.name, list(_locks(other))) for other in _except(server, others)]
+    apart = [other for other in others if other.folder != server.folder]
+    known = [(other.folder.name, list(_locks(other))) for other in apart]
     lines = []
     for lock in locks:
         lines.append(f"{lock.file}: {len(lock.pins)} packages, for {_asked(lock)}")
         theirs = {name: one for name, found in known for one in found if one.file == lock.file}
         lines += _likenesses(lock, theirs)
     return tuple(lines)
-
-
-def _except(server: Server, others: Iterable[Server]) -> list[Server]:
-    return [other for other in others if other.folder != server.folder]
 
 
 def _asked(lock: _Lock) -> str:

@@ -47,9 +47,9 @@ def test_a_schema_apis_reject_is_changed_and_the_change_is_said(
 ) -> None:
     fitted = fit([tool("t", schema)], name_chars=64)
     (wire,) = fitted.tools
-    assert wire.schema["type"] == "object"
-    assert "properties" in wire.schema
-    assert "anyOf" not in wire.schema
+    assert wire.input_schema["type"] == "object"
+    assert "properties" in wire.input_schema
+    assert "anyOf" not in wire.input_schema
     notes = [f"the schema of t was changed for the API: {change}"] if change else []
     assert list(fitted.notes) == notes
     if "anyOf" in schema:

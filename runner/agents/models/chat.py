@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import openai
@@ -105,7 +106,7 @@ def _tools(tools: FittedTools) -> Iterator[dict[str, Any]]:
         function = {
             "name": tool.name,
             "description": tool.description,
-            "parameters": tool.schema,
+            "parameters": tool.input_schema,
         }
         yield {"type": "function", "function": function}
 
@@ -129,13 +130,13 @@ def _messages(conversation: Sequence[Message]) -> Iterator[dict[str, Any]]:
 # --- the reply ------------------------------------------------------------------------------
 
 
+@dataclass
 class _WrittenCall:
     """A call, as its chunks add up."""
 
-    def __init__(self) -> None:
-        self.id = ""
-        self.name = ""
-        self.arguments = ""
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
 
     def take(self, delta: Any) -> None:
         self.id = delta.id or self.id

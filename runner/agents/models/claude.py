@@ -115,7 +115,8 @@ holds only some blocks back from one."""
 
 def _tools(tools: FittedTools) -> Iterator[dict[str, Any]]:
     for tool in tools.tools:
-        yield {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+        schema = tool.input_schema
+        yield {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
 def _messages(conversation: Sequence[Message]) -> Iterator[dict[str, Any]]:

@@ -37,7 +37,6 @@ class Reply(Protocol):
 
     def turn(self, tools: FittedTools) -> Turn:
         """Raises PassingFault for a reply that is not whole, ProviderError for an unknown stop."""
-        ...
 
 
 class RemoteModel(ABC):

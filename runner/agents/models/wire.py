@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runner.protocols import Call, Stop, ToolSpec
@@ -46,27 +46,14 @@ def without_surrogates(value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WireTool:
-    """A tool as the API takes it."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
 class FittedTools:
     """The tools of an arm, and what had to be changed about them."""
 
-    tools: tuple[WireTool, ...]
+    tools: tuple[ToolSpec, ...]
+    """As the API takes them."""
     ours: dict[str, str]
     """The API's name of a tool -> ours."""
     notes: tuple[str, ...]
-
-    @property
-    def wire(self) -> dict[str, str]:
-        """Our name of a tool -> the API's."""
-        return {ours: wire for wire, ours in self.ours.items()}
 
 
 def fit(tools: Sequence[ToolSpec], *, name_chars: int, most: int | None = None) -> FittedTools:
@@ -77,7 +64,7 @@ def fit(tools: Sequence[ToolSpec], *, name_chars: int, most: int | None = None) 
         name = _short(tool.name, name_chars)
         ours[name] = tool.name
         schema, description, change = _object_schema(tool)
-        fitted.append(WireTool(name=name, description=description, schema=schema))
+        fitted.append(replace(tool, name=name, description=description, input_schema=schema))
         if change:
             notes.append(f"the schema of {tool.name} was changed for the API: {change}")
     return FittedTools(tools=tuple(fitted), ours=ours, notes=tuple(notes))

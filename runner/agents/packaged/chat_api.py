@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from runner.agents.models.wire import call_of
 from runner.agents.packaged.wire_reading import (
     GivenResult,
     Json,
     ModelRequest,
     ReadReply,
     ToolOffer,
-    call_written,
     count,
     last_text,
     texts_of,
@@ -117,4 +117,4 @@ class _CompletionsReply:
 
     def _made(self) -> Iterator[Call]:
         for held in self._calls.values():
-            yield call_written(held["id"], held["name"], held["arguments"])
+            yield call_of(held["id"], held["name"], held["arguments"])

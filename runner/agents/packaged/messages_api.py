@@ -6,14 +6,13 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 
-from runner.agents.models.wire import ANTHROPIC_STOPS
+from runner.agents.models.wire import ANTHROPIC_STOPS, call_of
 from runner.agents.packaged.wire_reading import (
     GivenResult,
     Json,
     ModelRequest,
     ReadReply,
     ToolOffer,
-    call_written,
     count,
     last_text,
     texts_of,
@@ -131,4 +130,4 @@ class _MessagesReply:
         for index, block in self._blocks.items():
             if block.get("type") == "tool_use":
                 arguments = self._written[index] or json.dumps(block.get("input") or {})
-                yield call_written(block["id"], block["name"], arguments)
+                yield call_of(block["id"], block["name"], arguments)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
+from runner.agents.models.wire import call_of
 from runner.agents.packaged.wire_reading import (
     GivenResult,
     Json,
     ModelRequest,
     ReadReply,
     ToolOffer,
-    call_written,
     count,
     last_text,
     texts_of,
@@ -135,7 +135,7 @@ class _ResponsesReply:
             namespace = f"{item['namespace']}__" if item.get("namespace") else ""
             name = namespace + str(item.get("name") or kind)
             if isinstance(item.get("arguments"), str):
-                yield call_written(item["call_id"], name, item["arguments"])
+                yield call_of(item["call_id"], name, item["arguments"])
             else:
                 # Of a tool that takes a text, or one of OpenAI's own.
                 given = ("input", "action", "arguments")

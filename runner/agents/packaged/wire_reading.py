@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from runner.agents.models.wire import load_json, parse_arguments
-from runner.protocols import Call, Turn
+from runner.agents.models.wire import load_json
+from runner.protocols import Turn
 
 Json = dict[str, Any]
 EVENT_LIMIT_BYTES = 64_000_000
@@ -138,11 +138,6 @@ def last_text(messages: Iterable[Json]) -> str:
         for part in [{"text": content}] if isinstance(content, str) else content or ():
             last = part.get("text") or last
     return last
-
-
-def call_written(call_id: str, name: str, arguments: str) -> Call:
-    parsed, problem = parse_arguments(arguments)
-    return Call(id=call_id, tool=name, arguments=parsed, problem=problem)
 
 
 def body_of(data: bytes) -> Json:

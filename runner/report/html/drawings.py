@@ -46,13 +46,8 @@ KINDS = ("shell", "server", "model", "back-off")
 
 def svg(height: float, name: str, marks: Sequence[str], *inside: object, kind: str = "") -> Markup:
     """`marks`: what a reader of a drawing that is shown elsewhere has to know stands in it."""
-    said = joined(
-        *(
-            element("text", mark, x="100%", y=height + 13, text_anchor="end", class_="mark")
-            for mark in [" · ".join(marks)]
-            if marks
-        )
-    )
+    place = {"x": "100%", "y": height + 13, "text_anchor": "end"}
+    said = element("text", " · ".join(marks), **place, class_="mark") if marks else None
     tall = height + (18 if marks else 0)
     return element(
         "svg",

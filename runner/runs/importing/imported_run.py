@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter, ValidationError
 
 from runner.catalog.catalog import questions_digest
-from runner.records import Cell, CellResult, GateStamp, Name, Plan, RecordedResult, Scenario
+from runner.records import (
+    Cell,
+    CellResult,
+    GateStamp,
+    Imported,
+    Name,
+    Plan,
+    RecordedResult,
+    Scenario,
+)
 from runner.records.run_store import EndedAttempt, RunStore, write_bytes, write_record
 from runner.records.transcript_files import TranscriptWriter, is_transcript
 from runner.runs.importing.imported_cell import (
@@ -281,20 +290,14 @@ def _stamp(store: RunStore, cells: Iterable[Cell], plan: Plan) -> None:
 
 def differing(cell: Cell, attempt: EndedAttempt, scenario: Scenario) -> dict[str, tuple[str, str]]:
     """Key path in the result -> what it says there, and what the cell's file gives today."""
-    return dict(_differing(cell, attempt, scenario))
-
-
-def _differing(
-    cell: Cell, attempt: EndedAttempt, scenario: Scenario
-) -> Iterator[tuple[str, tuple[str, str]]]:
     result = attempt.result
-    yield "imported", (_kind(result.imported is not None), _kind(is_imported(cell)))
+    found = {"imported": (_kind(result.imported is not None), _kind(is_imported(cell)))}
     if result.imported is None or not is_imported(cell):
-        return
+        return found
     # What only a sandbox of ours could know.
     for name in ("fingerprint", "timings", "peak_memory_mb", "state_mb"):
-        yield name, (str(getattr(result, name))[:40], str(None))
-    yield from _from_source(cell, attempt, scenario)
+        found[name] = (str(getattr(result, name))[:40], str(None))
+    return found | dict(_from_source(cell, attempt, result.imported, scenario))
 
 
 def _kind(imported: bool) -> str:
@@ -309,40 +312,33 @@ def _holds(attempt: EndedAttempt, again: Session) -> bool:
         return False
 
 
-def _source(attempt: EndedAttempt) -> bytes:
-    """Empty if it is gone."""
-    path = attempt.path / SOURCE
-    if not path.is_file():
-        return b""
-    return _read(path)
-
-
 def _from_source(
-    cell: Cell, attempt: EndedAttempt, scenario: Scenario
+    cell: Cell, attempt: EndedAttempt, then: Imported, scenario: Scenario
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     result = attempt.result
-    if result.imported is None:
-        return
-    data = _source(attempt)
+    path = attempt.path / SOURCE
+    data = b""
+    if path.is_file():
+        data = _read(path)
     found = source_digest(data)
     yield "cell.inputs.source", (cell.inputs["source"], found)
     if found != cell.inputs["source"]:
         return
-    file, mounted = result.imported.file, cell.inputs.get("mounted", SHELL)
+    file, mounted = then.file, cell.inputs.get("mounted", SHELL)
     recording = ImportedTranscript(data=data, file=file, server=cell.server, mounted=mounted)
     try:
         again = read_session(recording, scenario)
     except FairtrialError as error:
         yield "imported.source", ("a transcript", error.what)
         return
-    now = again.imported.model_copy(update={"importer": result.imported.importer})
+    now = again.imported.model_copy(update={"importer": then.importer})
     fields = {
         "transcript": ("its file's events", _EVENTS[_holds(attempt, again)]),
         "outcome": (str(result.outcome), str(again.outcome)),
-        "imported": (str(result.imported), str(now)),
+        "imported": (str(then), str(now)),
         "cell.model": (cell.model, model_name(now)),
     }
-    importer = (result.imported.importer, importer_digest())
+    importer = (then.importer, importer_digest())
     if importer[0] != importer[1] and any(says != found for says, found in fields.values()):
         # Read by other code, every field may differ: that the code does says it all.
         yield "imported.importer", importer
