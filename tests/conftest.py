@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -23,6 +24,20 @@ ROOT = Path(__file__).resolve().parent.parent
 # compile all that it imports: half of its seconds. Workers get it from here, too.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".fairtrial" / "pycache"))
+
+# A run's evidence is written with `fsync`, which on a disk that containers write to as well is a
+# wait, and in memory is none.
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
+
+
+def in_memory() -> bool:
+    """Is there a file system in memory here that holds what tests write?"""
+    return os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
+
+
+if in_memory():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # As the command does for itself.
 gc.set_threshold(100_000, 20, 20)

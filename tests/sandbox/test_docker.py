@@ -170,27 +170,41 @@ def test_a_command_past_its_deadline_is_killed_inside_the_cell(
     assert "3333" not in processes
 
 
-@pytest.mark.parametrize(
-    ("command", "printed"),
-    [
-        ("(echo b; echo a; sleep 3333) | sort | tail -n 5", "a\nb\n"),
-        ("(echo b; echo a; sleep 3333) | sort; echo next", "a\nb\n"),
-        ("for x in b a; do echo $x; sleep 2222; done | cat | sort", "b\n"),
-        ("echo a | xargs -I{} sh -c 'echo {}; sleep 3333' 2>/dev/null | sort -r", "a\n"),
-        ("timeout 3000 sh -c 'echo a; sleep 3333' | wc -l", "1\n"),
-        ("""python3 -c 'import time; print("a"); time.sleep(3333)'""", "a\n"),
-        ("trap '' TERM; echo a; while true; do sleep 1; done", "a\n"),
-    ],
-)
-def test_what_a_stopped_command_had_found_is_kept_also_behind_a_filter(
-    engine: Engine, base_image: str, command: str, printed: str
-) -> None:
-    async def work(container: Container) -> tuple[ShellResult, str]:
-        slow = await container.shell(command, timeout_sec=6)
-        return slow, (await container.shell(PROCESSES, timeout_sec=PATIENCE_SEC)).output
+STOPPED = {
+    "(echo b; echo a; sleep 3333) | sort | tail -n 5": "a\nb\n",
+    "(echo b; echo a; sleep 3333) | sort; echo next": "a\nb\n",
+    "for x in b a; do echo $x; sleep 2222; done | cat | sort": "b\n",
+    "echo a | xargs -I{} sh -c 'echo {}; sleep 3333' 2>/dev/null | sort -r": "a\n",
+    "timeout 3000 sh -c 'echo a; sleep 3333' | wc -l": "1\n",
+    """python3 -c 'import time; print("a"); time.sleep(3333)'""": "a\n",
+    "trap '' TERM; echo a; while true; do sleep 1; done": "a\n",
+}
+"""Command -> what it has printed when it is stopped."""
+Stopped = tuple[ShellResult, str]
+"""What a command printed, and which processes are left."""
 
-    slow, processes = in_cell(engine, spec(base_image), work)
-    assert (slow.output, slow.timed_out) == (printed, True)
+
+@pytest.fixture(scope="module")
+def stopped(engine: Engine, base_image: str) -> dict[str, Stopped]:
+    """Each in a cell of its own, beside one another: they only wait to be stopped."""
+
+    async def one(command: str) -> Stopped:
+        async with open_container(engine, spec(base_image)) as container:
+            slow = await container.shell(command, timeout_sec=6)
+            return slow, (await container.shell(PROCESSES, timeout_sec=PATIENCE_SEC)).output
+
+    async def main() -> list[Stopped]:
+        return await asyncio.gather(*map(one, STOPPED))
+
+    return dict(zip(STOPPED, asyncio.run(main()), strict=True))
+
+
+@pytest.mark.parametrize("command", STOPPED)
+def test_what_a_stopped_command_had_found_is_kept_also_behind_a_filter(
+    stopped: dict[str, Stopped], command: str
+) -> None:
+    slow, processes = stopped[command]
+    assert (slow.output, slow.timed_out) == (STOPPED[command], True)
     assert "3333" not in processes and "2222" not in processes
 
 
