@@ -10,15 +10,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
-from collections.abc import (
-    Callable,
-    Collection,
-    ItemsView,
-    Iterator,
-    Mapping,
-    Sequence,
-    ValuesView,
-)
+from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,7 +31,6 @@ from runner.records import (
     ExactQuestions,
     Record,
     Rubric,
-    RubricStep,
     Scenario,
     ServerSpec,
     Sha256,
@@ -524,14 +515,10 @@ def _rubric_problems(folder: Path, scenario: Scenario, rubric: Rubric) -> Iterat
     if scenario.unreviewed:
         return
     for step in rubric.steps:
-        for name in _without_facts(step):
-            where = f"{_where(folder / 'rubric.yaml')} {step.name}.{name}.facts"
-            yield Problem(where=where, message="is empty: no answer could meet it")
-
-
-def _without_facts(step: RubricStep) -> list[str]:
-    """Criteria without a fact."""
-    return [name for name, criterion in step.criteria.items() if not criterion.facts]
+        for name, criterion in step.criteria.items():
+            if not criterion.facts:
+                where = f"{_where(folder / 'rubric.yaml')} {step.name}.{name}.facts"
+                yield Problem(where=where, message="is empty: no answer could meet it")
 
 
 def _read_contrast_pairs(
@@ -550,9 +537,9 @@ def _contrast_problems(
     names = [step.name for step in scenario.steps]
     for index, pair in enumerate(contrast_pairs):
         if pair.step not in names:
-            message = f"is {pair.step!r}; the scenario's steps are {names}"
+            where = f"{_where(folder / CONTRAST_FILE)} pairs[{index}].step"
             yield Problem(
-                where=f"{_where(folder / CONTRAST_FILE)} pairs[{index}].step", message=message
+                where=where, message=f"is {pair.step!r}; the scenario's steps are {names}"
             )
 
 

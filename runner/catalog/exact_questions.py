@@ -122,9 +122,5 @@ def rubric_of(question: ExactQuestion) -> Rubric:
 def reference_of(question: ExactQuestion) -> str:
     """What earns all: each place once, and how many there are."""
     places = question.key.places
-    lines = [f"- `{_cited(place)}` {place.symbol or ''}".rstrip() for place in places]
+    lines = [f"- `{it.path}:{it.line}` {it.symbol or ''}".rstrip() for it in places]
     return "\n".join([*lines, "", f"FOUND: {len(places)}"]).lstrip()
-
-
-def _cited(place: MustCite) -> str:
-    return f"{place.path}:{place.line}"

@@ -10,13 +10,7 @@ from typing import Any
 
 from runner.catalog.catalog import Catalog, LoadedScenario
 from runner.catalog.project import lock_changes, lock_text, write_project_lock
-from runner.records import (
-    RepoPin,
-    digest_of,
-    load_json,
-    parse_json,
-    read_text,
-)
+from runner.records import RepoPin, digest_of, load_json, parse_json, read_text
 from runner.records.run_store import write_whole
 from runner.repositories.archives import RunNpm
 from runner.repositories.local_labels import open_source
@@ -56,10 +50,7 @@ def _parse_pins(text: str) -> dict[str, RepoPin]:
     data = load_json(text)
     if not isinstance(data, dict):
         raise ValueError("it is no object of labels and pins")  # noqa: TRY004 - as any bad lock
-    pins = {}
-    for label, pin in data.items():
-        pins[label] = parse_json(json.dumps(pin), RepoPin, where=label)
-    return pins
+    return {it: parse_json(json.dumps(pin), RepoPin, where=it) for it, pin in data.items()}
 
 
 def _unreadable(why: str) -> LockError:

@@ -163,15 +163,11 @@ def lock_text(entries: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def read_project_lock(project: Path) -> Mapping[str, str]:
-    """Path -> digest. Raises LockError if it is malformed."""
-    return _digests((project / PROJECT_LOCK).read_text(encoding="utf-8"), where=PROJECT_LOCK)
-
-
 def lock_changes(project: Path) -> list[Drift]:
-    """What is not as the project's lock has it; empty if all is."""
+    """What is not as the project's lock has it; empty if all is. Raises LockError."""
     files, strange = own_files(project)
-    return [*strange, *file_changes(read_project_lock(project), files)]
+    locked = _digests((project / PROJECT_LOCK).read_text(encoding="utf-8"), where=PROJECT_LOCK)
+    return [*strange, *file_changes(locked, files)]
 
 
 def require_locked(project: Path, folders: Collection[Path]) -> None:

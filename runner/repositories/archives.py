@@ -70,24 +70,17 @@ def download(
         path, expected = _from_pip(source, folder, environ), source.sha256
     else:
         path, expected = _from_npm(source, folder, environ, npm), source.integrity
-    digest = _digest(path, source)
+    with path.open("rb") as file:
+        kind = "sha256" if isinstance(source, PypiSource) else "sha512"
+        found = hashlib.file_digest(file, kind).digest()
+    # In the source's own notation.
+    is_npm = isinstance(source, NpmSource)
+    digest = f"sha512-{base64.b64encode(found).decode()}" if is_npm else found.hex()
     if digest != expected:
         message = f"its digest is {digest}, the scenario says {expected}"
         hint = "the archive was changed since, or the digest in the scenario is mistyped"
         raise SourceError(message, where=source.label, hint=hint)
     return path
-
-
-def _digest(path: Path, source: PypiSource | NpmSource) -> str:
-    """In the source's own notation."""
-    if isinstance(source, PypiSource):
-        return _hash(path, "sha256").hex()
-    return f"sha512-{base64.b64encode(_hash(path, 'sha512')).decode()}"
-
-
-def _hash(path: Path, algorithm: str) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, algorithm).digest()
 
 
 def _from_pip(source: PypiSource, folder: Path, environ: Mapping[str, str] | None) -> Path:
@@ -146,8 +139,19 @@ def _run_client(
     command: list[str], label: str, folder: Path, environ: Mapping[str, str] | None
 ) -> None:
     """Run a registry client in an empty folder, so that no configuration found there steers it."""
+    # A name or version could not be an option: the records check them against their grammars.
     try:
-        done = _run(command, folder, environ)
+        done = subprocess.run(  # noqa: S603 - no shell
+            command,
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=DOWNLOAD_TIMEOUT_SEC,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         message = f"no answer in {DOWNLOAD_TIMEOUT_SEC} s"
         hint = "is the package registry reachable?"
@@ -156,23 +160,6 @@ def _run_client(
         message = f"download failed: {end_of(done.stderr)}"
         hint = "check name, version, digest and network"
         raise SourceError(message, where=label, hint=hint)
-
-
-def _run(
-    command: list[str], folder: Path, environ: Mapping[str, str] | None
-) -> subprocess.CompletedProcess[str]:
-    # A name or version could not be an option: the records check them against their grammars.
-    return subprocess.run(  # noqa: S603 - no shell
-        command,
-        cwd=folder,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=DOWNLOAD_TIMEOUT_SEC,
-        check=False,
-    )
 
 
 def end_of(output: str) -> str:
@@ -265,14 +252,10 @@ def _tar_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> ArchiveMembe
 
 def _tar_content(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
     content = archive.extractfile(info)
-    if content is None or not _is_regular(info):
+    # A sparse file unpacks to any size without a byte behind it.
+    if content is None or not info.isreg() or info.issparse():
         raise _stranger(info.name)
     return content.read()
-
-
-def _is_regular(info: tarfile.TarInfo) -> bool:
-    # A sparse file unpacks to any size without a byte behind it.
-    return info.isreg() and not info.issparse()
 
 
 def _zip_members(path: Path) -> Iterator[ArchiveMember]:
@@ -313,9 +296,7 @@ def _stranger(name: str) -> SourceError:
 
 def _mode(mode: int) -> str:
     """git's; setuid, group and the rest do not survive."""
-    if mode & 0o100:
-        return EXECUTABLE
-    return REGULAR
+    return EXECUTABLE if mode & 0o100 else REGULAR
 
 
 class _Admitted:
@@ -338,17 +319,15 @@ class _Admitted:
 
     def _count(self, path: str, member: ArchiveMember) -> None:
         folders = {str(parent) for parent in PurePosixPath(path).parents}
-        if self._clashes(path, folders):
+        # `a` twice, or a file `a` with a file `a/b`.
+        is_twice = path in self.files or path in self._folders
+        if is_twice or not folders.isdisjoint(self.files):
             raise SourceError(f"{member.path!r} is in the archive twice, or as a file and a folder")
         self.files.add(path)
         self._folders |= folders
         self._bytes += len(member.data)
         if len(self.files) > MAX_FILES or self._bytes > MAX_BYTES:
             raise SourceError(f"more than {MAX_FILES} files or {MAX_BYTES} bytes")
-
-    def _clashes(self, path: str, folders: set[str]) -> bool:
-        """True of `a` twice, and of a file `a` with a file `a/b`."""
-        return path in self.files or path in self._folders or not folders.isdisjoint(self.files)
 
     def _strip(self, path: str) -> str:
         """The path below the one top-level folder (npm's `package/`, PyPI's `name-version/`)."""
@@ -380,12 +359,9 @@ def _check_link(path: str, target: str) -> None:
     climbs = (len(target) + 1 - len(below)) // len("../")
     # It may climb, then descend: `a/..` could leave the archive, if `a` is itself a link.
     turns_back = ".." in PurePosixPath(below).parts
-    if turns_back or climbs > path.count("/") or not _is_relative(target):
+    is_relative = target != "" and not target.startswith("/") and "\\" not in target
+    if turns_back or climbs > path.count("/") or not is_relative:
         raise SourceError(f"{path!r} is a link to {target!r}, out of the archive")
-
-
-def _is_relative(target: str) -> bool:
-    return target != "" and not target.startswith("/") and "\\" not in target
 
 
 def check_path(path: str) -> None:
@@ -395,14 +371,10 @@ def check_path(path: str) -> None:
         raise SourceError(f"{path!r} is not a path inside the repository")
     if re.search(r"[\x00-\x1f\x7f]", path):
         raise SourceError(f"{path!r} holds a control character")
-    if any(_is_git_folder(part) for part in parts):
+    # `.GIT`, `.git. ` and `git~1` are all `.git` to some file system.
+    if any(part.rstrip(" .").casefold() in (".git", "git~1") for part in parts):
         message = f"{path!r}: a `.git` inside a source could run code wherever git looks at it"
         raise SourceError(message)
-
-
-def _is_git_folder(part: str) -> bool:
-    """`.GIT`, `.git. ` and `git~1` are all `.git` to some file system."""
-    return part.rstrip(" .").casefold() in (".git", "git~1")
 
 
 def _is_plain(part: str) -> bool:

@@ -179,22 +179,19 @@ def _committed(folder: Path, revision: str | None) -> OwnCommit:
         raise SourceError(error.what, where=error.where, hint=hint) from error
     notes = [f"{revision or 'HEAD'} is {commit}"] if revision != commit else []
     if (folder / ".git").exists():
-        count = _uncommitted(folder, place)
+        with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
+            count = _look(folder, place, Path(scratch) / "look.git").uncommitted()
         files = "file is" if count == 1 else "files are"
         if count:
             notes.append(f"{count} uncommitted {files} left out; --dirty takes them")
     return OwnCommit(place=place, commit=commit, notes=tuple(notes))
 
 
-def _uncommitted(folder: Path, place: Path) -> int:
-    """Files that differ from HEAD or that git does not know, ignored ones apart."""
-    with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
-        return _look(folder, place, Path(scratch) / "look.git").uncommitted()
-
-
 def as_it_is(folder: Path, cache: Path) -> OwnCommit:
     """The folder's files as a commit in a repository of ours; HEAD if nothing is uncommitted."""
-    place = _repository_of(folder)
+    place = None
+    with contextlib.suppress(SourceError):  # it is none of git's
+        place = object_folder(folder)
     with tempfile.TemporaryDirectory(prefix="fairtrial-") as scratch:
         look = _look(folder, place, Path(scratch) / "look.git")
         count = look.uncommitted()
@@ -209,18 +206,11 @@ def as_it_is(folder: Path, cache: Path) -> OwnCommit:
     notes = [f"{what} are taken as commit {commit}"]
     inside = sum(it.mode == SUBMODULE for it in tree_entries(taken, commit))
     if inside:
-        folders = (
-            "folder in it is a repository" if inside == 1 else "folders in it are repositories"
-        )
+        folders = "folder in it is a repository"
+        if inside > 1:
+            folders = "folders in it are repositories"
         notes.append(f"{inside} {folders} of its own, and left out")
     return OwnCommit(place=taken, commit=commit, notes=tuple(notes))
-
-
-def _repository_of(folder: Path) -> Path | None:
-    try:
-        return object_folder(folder)
-    except SourceError:
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +223,7 @@ class _Look:
     head: CommitSha | None
 
     def uncommitted(self) -> int:
+        """Files that differ from HEAD or that git does not know, ignored ones apart."""
         flags = ("--porcelain", "-z", "--no-renames", "--untracked-files=all")
         output = run_git(self._git(), "status", *flags, "--ignore-submodules=dirty")
         return len([record for record in output.split("\0") if record])

@@ -173,15 +173,9 @@ def _blob(runner: GitRunner, entry: TreeEntry) -> bytes:
     try:
         return read_blob(runner, entry.sha)
     except (KeyError, ValueError) as error:
-        raise _damaged(runner, entry) from error
-
-
-def _damaged(runner: GitRunner, entry: TreeEntry) -> LockError:
-    return LockError(
-        f"{entry.path} is damaged in it",
-        where=str(runner.working_dir),
-        hint="remove that folder; it is fetched again",
-    )
+        what, where = f"{entry.path} is damaged in it", str(runner.working_dir)
+        hint = "remove that folder; it is fetched again"
+        raise LockError(what, where=where, hint=hint) from error
 
 
 # --- git's index --------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def test_a_linter_that_finds_the_word_it_was_given_on_line_1_shows_nothing() -> 
     placed = said.replace("undefined", "icons.rst")
     found = evidence_in(placed, {"query": "githubusercontent"}, note)
     assert found is not None
-    assert found.shows_line
+    assert found.kind == "line"
 
 
 def test_a_line_inside_of_json_in_json_shows_the_repository_too() -> None:

@@ -221,7 +221,7 @@ def test_a_shell_is_told_to_look_and_shows_the_line(bench: Bench) -> None:
     found = bench.way("shell", BARE)
     assert found.canary is not None
     assert found.canary.call.arguments["command"].startswith("grep -rnw -e ")
-    assert found.canary.evidence.shows_line
+    assert found.canary.evidence.kind == "line"
     assert bench.proven("shell", found).canary_passed
 
 

@@ -113,7 +113,7 @@ def _from_tree(
     if not request.symbol:
         log("--symbol NAME asks about another")
     return ScenarioDraft(
-        id=request.id or _plain(proposals[0].step.name),
+        id=request.id or plain_name(proposals[0].step.name)[:63] or "own",
         source=own.source,
         language=tree.language,
         proposals=proposals,
@@ -130,10 +130,6 @@ def _notes(tree: Tree, proposals: Sequence[StepDraft]) -> Iterator[str]:
             if not isinstance(symbol, str) and symbol.written:
                 some = ", ".join(symbol.written[:3])
                 yield f"{name} is also written in {some}: not read as code; look there yourself."
-
-
-def _plain(name: str) -> str:
-    return plain_name(name)[:63] or "own"
 
 
 def _from_fix(request: DraftRequest, mended: _FixCommit, before: OwnRepository) -> ScenarioDraft:
@@ -192,13 +188,9 @@ def keep(project: Path, own: OwnRepository) -> None:
     """Pin it, and note where a folder is, in a file that git ignores."""
     if own.folder is not None:
         remember(project, own.source.local_label or "", own.folder)
-        _ignore(project)
+        # Or the next `git add .` would publish where the user keeps their work.
+        path = project / ".gitignore"
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if LOCAL_FILE not in text.split():
+            path.write_text(f"{text.rstrip()}\n{LOCAL_FILE}\n".lstrip(), encoding="utf-8")
     write_repos_lock(project, {**read_repos_lock(project), own.source.label: own.pin})
-
-
-def _ignore(project: Path) -> None:
-    """Or the next `git add .` would publish where the user keeps their work."""
-    path = project / ".gitignore"
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if LOCAL_FILE not in text.split():
-        path.write_text(f"{text.rstrip()}\n{LOCAL_FILE}\n".lstrip(), encoding="utf-8")

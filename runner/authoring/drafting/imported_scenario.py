@@ -219,12 +219,9 @@ def _scenario(
 
 
 def _step(theirs: SenseStep) -> Step:
-    checks = tuple(_check(check) for check in theirs.checks if _is_carried_over(check))
-    return Step(name=theirs.name, prompt=" ".join(theirs.prompt.split()), checks=checks)
-
-
-def _is_carried_over(check: SenseCheck) -> bool:
-    return check.layer == "fairness" and check.type in _KINDS
+    kept = [it for it in theirs.checks if it.layer == "fairness" and it.type in _KINDS]
+    prompt = " ".join(theirs.prompt.split())
+    return Step(name=theirs.name, prompt=prompt, checks=tuple(map(_check, kept)))
 
 
 def _check(theirs: SenseCheck) -> Check:

@@ -80,11 +80,14 @@ def _scenario_text(draft: ScenarioDraft) -> str:
         f"proposed from {draft.origin} by `fairtrial scenario new`, and read by nobody since"
     )
     about = "; ".join(it.about.partition(",")[0] for it in draft.proposals)
+    # `who calls Shop.open` of `who calls Shop.open (shop.rb:3): 4 functions in 3 files`.
+    title = "; ".join(re.split(r" \(|: ", it.about)[0] for it in draft.proposals)
+    steps = max(len(draft.proposals), 2)
     lines = [
         "# Proposed, to be finished by hand: `fairtrial check` says what is left, line by line.",
         *(f"# {note}" for note in draft.notes),
         f"id: {draft.id}",
-        f"title: {_scalar(_title(draft))}",
+        f"title: {_scalar(title[:1].upper() + title[1:])}",
         *_folded("description", f"Proposed from {draft.origin}: {about}.", ""),
         f"repository: {flow(draft.source)}",
         f"language: {_TITLES.get(draft.language, draft.language)}",
@@ -92,26 +95,12 @@ def _scenario_text(draft: ScenarioDraft) -> str:
         *_folded("slant", _SLANT, ""),
         "# Read all of it, the prompts first; then take the next line out.",
         f"unreviewed: {_scalar(unreviewed)}",
-        f"budget: {flow(_budget(len(draft.proposals)))}",
+        f"budget: {flow({name: most * steps for name, most in _STEP_BUDGET.items()})}",
         "steps:",
     ]
     for proposal in draft.proposals:
         lines += _step_lines(proposal)
     return "\n".join(lines) + "\n"
-
-
-def _budget(steps: int) -> dict[str, int]:
-    return {name: most * max(steps, 2) for name, most in _STEP_BUDGET.items()}
-
-
-def _title(draft: ScenarioDraft) -> str:
-    title = "; ".join(_asked(it) for it in draft.proposals)
-    return title[:1].upper() + title[1:]
-
-
-def _asked(proposal: StepDraft) -> str:
-    """`who calls Shop.open` of `who calls Shop.open (shop.rb:3): 4 functions in 3 files`."""
-    return re.split(r" \(|: ", proposal.about)[0]
 
 
 def _step_lines(proposal: StepDraft) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from runner.authoring.drafting.doubts import is_compound
@@ -118,14 +118,10 @@ def propose_about(tree: Tree, name: str, count: int) -> list[StepDraft]:
         made.append(tests(symbol, "as asked"))
     if symbol.calls and not symbol.doubtful_tests:
         made.append(parameter(symbol, "as asked"))
-    return _all_proven(tree, made)[:count]
-
-
-def _all_proven(tree: Tree, made: Iterable[StepDraft]) -> list[StepDraft]:
     proven = [it for it in made if not list(unproven(tree, it))]
     if not proven:
         raise FairtrialError("no call of it is surely its own", where="--symbol")
-    return proven
+    return proven[:count]
 
 
 def _first(
@@ -138,11 +134,8 @@ def _first(
     return None
 
 
-AskedNames = set[str]
-
-
 def _callers_of_best(
-    tree: Tree, known: Sequence[FunctionWithCalls], _: Sequence[Family], asked: AskedNames
+    tree: Tree, known: Sequence[FunctionWithCalls], _: Sequence[Family], asked: set[str]
 ) -> StepDraft | None:
     for files in (3, 2):
         fitting = [it for it in known if _fits(it.own_calls, files=files)]
@@ -153,7 +146,7 @@ def _callers_of_best(
 
 
 def _tests_of_best(
-    tree: Tree, known: Sequence[FunctionWithCalls], _: Sequence[Family], asked: AskedNames
+    tree: Tree, known: Sequence[FunctionWithCalls], _: Sequence[Family], asked: set[str]
 ) -> StepDraft | None:
     fitting = [it for it in known if _fits(it.test_calls, files=1) and _are_tests(it)]
     # Of what was asked about before, if it has such tests: the steps are one conversation.
@@ -167,7 +160,7 @@ def _are_tests(symbol: FunctionWithCalls) -> bool:
 
 
 def _overrides_of_best(
-    tree: Tree, _: Sequence[FunctionWithCalls], families: Sequence[Family], __: AskedNames
+    tree: Tree, _: Sequence[FunctionWithCalls], families: Sequence[Family], __: set[str]
 ) -> StepDraft | None:
     for family in families:
         proposal = overrides(family, f"of {len(families)} methods that are overridden")
@@ -177,7 +170,7 @@ def _overrides_of_best(
 
 
 def _parameter_of_best(
-    tree: Tree, known: Sequence[FunctionWithCalls], _: Sequence[Family], asked: AskedNames
+    tree: Tree, known: Sequence[FunctionWithCalls], _: Sequence[Family], asked: set[str]
 ) -> StepDraft | None:
     fitting = [
         it

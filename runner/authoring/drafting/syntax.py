@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice, takewhile
 from typing import Literal, NamedTuple
 
 import tree_sitter
@@ -105,10 +106,7 @@ class Parsed:
     def kind(self, definition: Definition) -> DefinitionKind:
         """What is defined there."""
         node = self.node_at(self.name_at(definition), definition.name)
-        above = node.parent if node else None
-        for _ in range(_CLIMB):
-            if above is None:
-                break
+        for above in islice(ancestors(node), _CLIMB):
             if above.type in FUNCTIONS:
                 return "function"
             if above.type in _PROTOTYPES:
@@ -121,7 +119,6 @@ class Parsed:
                 r"declarator|decorated|scope_resolution|qualified_identifier|pattern", above.type
             ):
                 break
-            above = above.parent
         return "other"
 
     def name_at(self, definition: Definition) -> int:
@@ -132,11 +129,9 @@ class Parsed:
     def _is_required(self, node: tree_sitter.Node) -> bool:
         """`const { open } = require('./shop')`"""
         value = node.child_by_field_name("value")
-        return (
-            node.type == "variable_declarator"
-            and value is not None
-            and (self._text(value).startswith("require("))
-        )
+        if node.type != "variable_declarator" or value is None:
+            return False
+        return self._text(value).startswith("require(")
 
     def uses(self, name: str) -> list[NameUse]:
         """Every place where the name is code."""
@@ -213,13 +208,10 @@ class Parsed:
 
     def types_around(self, at: int, name: str) -> Iterator[str]:
         """The grammar's words for what a name stands in, from the inside out, with a class last."""
-        node = self.node_at(at, name)
-        above = node.parent if node else None
-        while above:
+        for above in ancestors(self.node_at(at, name)):
             yield above.type
             if _CLASSES.search(above.type) and not _PARTS.search(above.type):
                 break
-            above = above.parent
 
     def may_lose(self, name: str) -> bool:
         """Stands it where the parser went wrong, or below that in no class: may one have it?"""
@@ -258,24 +250,14 @@ class Parsed:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def _is_imported(self, node: tree_sitter.Node) -> bool:
-        above = node.parent
-        for _ in range(_CLIMB):
-            if above is None:
-                break
-            if _IMPORTS.search(above.type):
-                return True
-            above = above.parent
-        return self._is_handed_on(node)
+        around = islice(ancestors(node), _CLIMB)
+        return any(_IMPORTS.search(it.type) for it in around) or self._is_handed_on(node)
 
     def _is_handed_on(self, node: tree_sitter.Node) -> bool:
         """`exports.open = open`, `module.exports = { open }`"""
-        above = node.parent
-        while above is not None and above.type in _EXPORTED:
-            left = above.child_by_field_name("left")
-            if left is not None and _EXPORTS.match(left.text or b""):
-                return True
-            above = above.parent
-        return False
+        exported = takewhile(lambda it: it.type in _EXPORTED, ancestors(node))
+        lefts = (it.child_by_field_name("left") for it in exported)
+        return any(left and _EXPORTS.match(left.text or b"") for left in lefts)
 
     def _receiver(self, node: tree_sitter.Node) -> str | None:
         """What the name is called on; None if it is not called here."""
@@ -293,6 +275,13 @@ class Parsed:
             fields = (above.child_by_field_name(field) for field in _RECEIVERS)
             before = "".join(self._text(it) for it in fields if it)
         return before.strip().rstrip(".:?!->")
+
+
+def ancestors(node: tree_sitter.Node | None) -> Iterator[tree_sitter.Node]:
+    """What a node stands in, from the inside out."""
+    while node is not None and node.parent is not None:
+        node = node.parent
+        yield node
 
 
 def _innermost(definitions: Iterable[Definition], line: int) -> Definition | None:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from runner.authoring.drafting.ancestry import Ancestry
 from runner.authoring.drafting.doubts import Inclusions, doubt_of
@@ -106,11 +105,6 @@ class FunctionWithCalls:
     @property
     def test_calls(self) -> tuple[Spot, ...]:
         return tuple(it for it in self.calls if it.is_test)
-
-
-class _Calls(NamedTuple):
-    spots: tuple[Spot, ...]
-    doubtful_tests: bool
 
 
 class Tree:
@@ -209,8 +203,8 @@ class Tree:
             path=path,
             definition=definition,
             declared=tuple(Spot(path=where, line=it.line) for where, it in declared),
-            calls=calls.spots,
-            doubtful_tests=calls.doubtful_tests,
+            calls=tuple(calls[0]),
+            doubtful_tests=calls[1],
             written=tuple(self.written.get(name, ())),
         )
 
@@ -268,16 +262,13 @@ class Tree:
         doubt = doubt or self.ancestry.doubt_of(use, uses, parsed, definition)
         if doubt or use.kind != "call" or parsed is home or use.receiver:
             return doubt
-        if parsed.language in ("c", "cpp") and not self._is_declared(parsed, definition.name):
+        declaring = {path for path, _ in self.definitions[definition.name]}
+        if parsed.language in ("c", "cpp") and not self._inclusions.sees(parsed.path, declaring):
             return "stands where no declaration of it is surely included"
         return ""
 
-    def _is_declared(self, parsed: Parsed, name: str) -> bool:
-        declaring = {path for path, _ in self.definitions[name]}
-        return self._inclusions.sees(parsed.path, declaring)
-
-    def _all_calls(self, path: str, definition: Definition) -> _Calls | str:
-        """In every file; or the first doubt outside of the tests."""
+    def _all_calls(self, path: str, definition: Definition) -> tuple[list[Spot], bool] | str:
+        """In every file, and whether one in the tests is in doubt; or the first doubt elsewhere."""
         spots: list[Spot] = []
         doubtful = False
         for where in self.holders[definition.name]:
@@ -288,7 +279,7 @@ class Tree:
                 doubtful = True
             else:
                 return found
-        return _Calls(tuple(spots), doubtful)
+        return spots, doubtful
 
     def _calls(self, where: str, path: str, definition: Definition) -> list[Spot] | str:
         """The calls in one file; or why one of its places is doubtful."""

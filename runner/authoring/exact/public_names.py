@@ -82,7 +82,7 @@ def _exports(ground: Ground, name: str) -> list[MustCite] | None:
         return None
     if home.kind(definition) not in ("function", "class"):
         return None
-    if any(_hands_on(it, path) for it in _stars(ground)):
+    if any(_hands_on(it, path) for it in ground.kept("stars", _stars)):
         return None
     found = []
     for where in ground.tree.holders[name]:
@@ -155,16 +155,14 @@ class _Star(NamedTuple):
 
 
 def _stars(ground: Ground) -> list[_Star]:
-    return ground.kept("stars", lambda it: list(_read_stars(it)))
-
-
-def _read_stars(ground: Ground) -> Iterator[_Star]:
+    found = []
     for parsed in ground.tree.code.values():
         if parsed.language in _LANGUAGES:
             for hit in _STARS.finditer(parsed.source):
                 module = next(filter(None, hit.groups())).decode("utf-8", "replace")
                 begin = hit.end() - len(hit[0].lstrip())
-                yield _Star(parsed.path, parsed.file.occurrences.line(begin), module)
+                found.append(_Star(parsed.path, parsed.file.occurrences.line(begin), module))
+    return found
 
 
 def _hands_on(star: _Star, path: str) -> bool:
@@ -181,7 +179,7 @@ def _stars_above(ground: Ground, paths: Iterable[str]) -> list[MustCite]:
     for _ in range(_CLIMB):
         more = {
             it
-            for it in _stars(ground)
+            for it in ground.kept("stars", _stars)
             if it not in found and any(_hands_on(it, path) for path in known)
         }
         if not more:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,19 +151,14 @@ def agreement(suites: Iterable[CheckedSuite]) -> list[AgreementRow]:
     """By kind and language; the last row is of all."""
     by_row: dict[tuple[str, str], list[list[Opinion]]] = defaultdict(list)
     for suite in suites:
-        for said in _by_question(suite.opinions).values():
-            row = (said[0].said.kind, said[0].said.language)
-            by_row[row].append(said)
+        by_question: dict[str, list[Opinion]] = defaultdict(list)
+        for opinion in suite.opinions:
+            if opinion.said.answered:
+                by_question[opinion.said.question].append(opinion)
+        for said in by_question.values():
+            by_row[said[0].said.kind, said[0].said.language].append(said)
     rows = [_row(kind, language, said) for (kind, language), said in sorted(by_row.items())]
     return [*rows, _row("all", "", [said for some in by_row.values() for said in some])]
-
-
-def _by_question(opinions: Iterable[Opinion]) -> Mapping[str, list[Opinion]]:
-    found: dict[str, list[Opinion]] = defaultdict(list)
-    for opinion in opinions:
-        if opinion.said.answered:
-            found[opinion.said.question].append(opinion)
-    return found
 
 
 def _row(kind: str, language: str, questions: Sequence[Sequence[Opinion]]) -> AgreementRow:

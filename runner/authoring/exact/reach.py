@@ -6,11 +6,10 @@ Whoever reads the definition knows that there is none: such a question says noth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import tree_sitter
 
-from runner.authoring.drafting.syntax import FUNCTIONS, Parsed
+from runner.authoring.drafting.syntax import FUNCTIONS, Parsed, ancestors
 from runner.authoring.drafting.tree import FunctionWithCalls
 from runner.authoring.exact.kind import Ground
 from runner.grounding.outlines import Definition
@@ -83,15 +82,10 @@ def _is_exported(parsed: Parsed, definition: Definition) -> bool:
 
 def _around(parsed: Parsed, definition: Definition) -> list[tree_sitter.Node]:
     """The function's node, and all that it stands in, from the inside out."""
-    nodes = list(_upwards(parsed.node_at(definition.at, definition.name)))
+    name = parsed.node_at(definition.at, definition.name)
+    nodes = list(ancestors(name))
     own = next((at for at, it in enumerate(nodes) if it.type in FUNCTIONS), None)
     return [] if own is None else nodes[own:]
-
-
-def _upwards(node: tree_sitter.Node | None) -> Iterator[tree_sitter.Node]:
-    while node is not None:
-        yield node
-        node = node.parent
 
 
 def _marks(node: tree_sitter.Node) -> frozenset[str]:

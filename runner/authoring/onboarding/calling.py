@@ -123,8 +123,7 @@ def tools_lines(tools: Sequence[mcp_types.Tool]) -> list[str]:
 
 
 def _tool_lines(tool: mcp_types.Tool, *, writes: bool) -> list[str]:
-    mark = " (writes)" if writes else ""
-    lines = [f"{tool.name}{mark}"]
+    lines = [f"{tool.name}{' (writes)' if writes else ''}"]
     described = (tool.description or "").strip().splitlines()
     if described:
         lines.append(f"    {described[0][:110]}")

@@ -52,7 +52,7 @@ class FoundCanary:
             repository=repository,
             call=self.call,
             contains=self.evidence.contains,
-            line=self.symbol.line if self.evidence.shows_line else None,
+            line=self.symbol.line if self.evidence.kind == "line" else None,
             timeout_sec=max(60, min(600, int(max(self.wall_sec * 10, self.waited_sec * 2)))),
         )
 

@@ -41,10 +41,6 @@ class CanaryEvidence:
     def strength(self) -> int:
         return _STRENGTH[self.kind]
 
-    @property
-    def shows_line(self) -> bool:
-        return self.kind == "line"
-
 
 def evidence_in(  # noqa: PLR0913 - an answer, and all that it may repeat
     text: str,

@@ -100,7 +100,10 @@ def _on_copy_if_refused(start: Start, said: str) -> Launch:
 def _require_canary(steps: OnboardingState, start: Start) -> None:
     require_start(steps, start.candidate, start.attempt)
     if _shows_nothing(steps, start.attempt):
-        _keep_without_canary(steps, start.spec, start.attempt)
+        # So that `server tools` and `server call` show what a health probe can be written from.
+        guesses = [*steps.guesses, "no health probe was found: this one is a placeholder"]
+        write_definition(steps.folder, _started(start.spec, start.attempt), guesses)
+        write_project_lock(steps.project)
         raise no_canary(steps, start.candidate, start.attempt)
 
 
@@ -180,7 +183,10 @@ def _installed_if_it_can_be(steps: OnboardingState) -> Candidate | None:
     except DiskFullError:
         raise
     except FairtrialError as error:
-        steps.say(f"  it cannot be installed so: {_in_one_line(error)}")
+        # What failed, and the last words of what did.
+        first, *others = error.what.splitlines()
+        said = f"{first}: {others[-1].strip()}" if others else first
+        steps.say(f"  it cannot be installed so: {said}")
         return None
 
 
@@ -191,21 +197,7 @@ def at_version(asked: ServerSource, version: str) -> ServerSource:
     return replace(asked, version=version)
 
 
-def _in_one_line(error: FairtrialError) -> str:
-    """What failed, and the last words of what did."""
-    first, *others = error.what.splitlines()
-    return f"{first}: {others[-1].strip()}" if others else first
-
-
 # --- what was found -----------------------------------------------------------------------------
-
-
-def _keep_without_canary(steps: OnboardingState, spec: ServerSpec, attempt: StartAttempt) -> None:
-    """So that `server tools` and `server call` show what a health probe can be written from."""
-    known = _started(spec, attempt)
-    guesses = [*steps.guesses, "no health probe was found: this one is a placeholder"]
-    write_definition(steps.folder, known, guesses)
-    write_project_lock(steps.project)
 
 
 def _spec_of(steps: OnboardingState, spec: ServerSpec, attempt: StartAttempt) -> ServerSpec:

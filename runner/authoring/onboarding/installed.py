@@ -17,6 +17,12 @@ from runner.sandbox.engine import Engine, engine_faults
 from runner.servers.lock_checks import plain_name
 from runner.support.errors import FairtrialError, SandboxError
 
+_ENVIRONMENTS = {
+    "npm": {"PATH": f"{{install}}/node_modules/.bin:{PATH}"},
+    "pypi": {"PYTHONPATH": "{install}/python", "PATH": f"{{install}}/python/bin:{PATH}"},
+}
+"""As npx and uvx would set it: servers start their own tools by name."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class InstalledPackage:
@@ -43,12 +49,12 @@ class InstalledPackage:
     @property
     def commands(self) -> dict[str, tuple[str, ...]]:
         """All that can be started, its entry points first."""
-        # A package's module is often called as its script.
-        spare = {self._name_of(module): words for module, words in self.spare.items()}
+        spare = {
+            # A package's module is often called as its script.
+            f"{module}.__main__" if module in self.entries else module: words
+            for module, words in self.spare.items()
+        }
         return {**self.entries, **spare}
-
-    def _name_of(self, module: str) -> str:
-        return f"{module}.__main__" if module in self.entries else module
 
     @property
     def called(self) -> dict[str, str]:
@@ -87,17 +93,9 @@ def look_into(
         extras = tuple(about.pop("extras", ()))
     except (ValueError, KeyError, AttributeError) as error:
         raise SandboxError(f"{failure} (exit {exit_code}): {said}", where=volume) from error
-    env = _environment(kind)
     return InstalledPackage(
-        name=name, entries=entries, spare=spare, extras=extras, env=env, **about
+        name=name, entries=entries, spare=spare, extras=extras, env=_ENVIRONMENTS[kind], **about
     )
-
-
-def _environment(kind: str) -> dict[str, str]:
-    """As npx and uvx would set it: servers start their own tools by name."""
-    if kind == "npm":
-        return {"PATH": f"{{install}}/node_modules/.bin:{PATH}"}
-    return {"PYTHONPATH": "{install}/python", "PATH": f"{{install}}/python/bin:{PATH}"}
 
 
 def choose_entry(installed: InstalledPackage, asked: str) -> str:

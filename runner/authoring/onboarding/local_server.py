@@ -42,9 +42,8 @@ def copied_command(words: Sequence[str], name: str) -> tuple[InstalledPackage, d
     placed = []
     for word in words:
         path = Path(word)
-        if path.is_file() and not (
-            path == Path(words[0]) and path.is_absolute() and _is_system(path)
-        ):
+        is_system = path.parts[:2] in (("/", "usr"), ("/", "bin"))
+        if path.is_file() and not (path == Path(words[0]) and is_system):
             files[path.name] = _text_of(path)
             placed.append(f"{{install}}/{path.name}")
         else:
@@ -60,10 +59,6 @@ def copied_command(words: Sequence[str], name: str) -> tuple[InstalledPackage, d
         env={"PATH": PATH},
     )
     return installed, files
-
-
-def _is_system(path: Path) -> bool:
-    return path.parts[:2] in (("/", "usr"), ("/", "bin"))
 
 
 def copied_folder(path: Path) -> Copied:
@@ -116,9 +111,8 @@ def _node_folder(path: Path) -> Copied:
     entries = {key: ("node", f"{{install}}/app/{Path(file)}") for key, file in bins.items()}
     for file in bins.values():
         if not (path / file).is_file():
-            raise FairtrialError(
-                "it is not built", where=str(file), hint="build it, then try again"
-            )
+            hint = "build it, then try again"
+            raise FairtrialError("it is not built", where=str(file), hint=hint)
     env = {"PATH": f"{{install}}/node_modules/.bin:{PATH}"}
     installed = _installed(path, about, name, entries, env)
     needs = {str(key): str(value) for key, value in (about.get("dependencies") or {}).items()}
@@ -132,10 +126,7 @@ def _python_folder(path: Path) -> Copied:
     source = "src" if (path / "src").is_dir() else "."
     entries = {key: _calling(value) for key, value in about.get("scripts", {}).items()}
     inside = "{install}/app" if source == "." else "{install}/app/src"
-    env = {
-        "PYTHONPATH": f"{inside}:{{install}}/python",
-        "PATH": f"{{install}}/python/bin:{PATH}",
-    }
+    env = {"PYTHONPATH": f"{inside}:{{install}}/python", "PATH": f"{{install}}/python/bin:{PATH}"}
     installed = _installed(path, about, name, entries, env)
     needs = "".join(f"{need}\n" for need in about.get("dependencies", []))
     return Copied(
@@ -168,11 +159,8 @@ def _installed(
 def _calling(target: str) -> tuple[str, ...]:
     """`package.module:main`, as pip's own script would call it."""
     module, _, function = target.partition(":")
-    return (
-        "python3",
-        "-c",
-        f"import sys; from {module} import {function} as main; sys.exit(main())",
-    )
+    script = f"import sys; from {module} import {function} as main; sys.exit(main())"
+    return ("python3", "-c", script)
 
 
 def _readme(path: Path) -> str:

@@ -205,13 +205,11 @@ class Locker:
 
     def released(self, asked: NpmPackage | PypiPackage, version: str) -> str:
         """The day after a version came out, as 2026-05-01; empty if nobody says."""
-        if isinstance(asked, NpmPackage):
-            return self._released_npm(asked.name, version)
-        return self._released_pypi(asked.name, version)
-
-    def _released_npm(self, name: str, version: str) -> str:
+        if isinstance(asked, PypiPackage):
+            return self._released_pypi(asked.name, version)
+        words = ("npm", "view", f"{asked.name}@{version}", "time", "--json")
         try:
-            with self._client("npm", "view", f"{name}@{version}", "time", "--json") as builder:
+            with self._client(*words) as builder:
                 if builder.run() != 0:
                     return ""
                 day = datetime.fromisoformat(load_json(builder.output(stderr=False))[version])

@@ -45,7 +45,8 @@ Added = tuple[NpmPackage | PypiPackage, str] | None
 
 def with_missing(asked: NpmPackage | PypiPackage, problem: str) -> Added:
     if isinstance(asked, NpmPackage):
-        return _npm(asked, problem)
+        found = _NODE_TOLD.search(problem) or _NODE_MODULE.search(problem)
+        return None if found is None or found[1] in _ANYBODYS else _added(asked, found[1])
     if pinned := _PYTHON_PINNED.search(problem):
         # Nearer to what it was made with than every package of that day.
         return _added(asked, pinned["need"])
@@ -66,8 +67,11 @@ def tells_to_install(text: str) -> bool:
 
 def _told(asked: PypiPackage, told: re.Match[str]) -> Added:
     if _plain(told["name"]) == _plain(asked.name):
+        if told["extras"] and not asked.extras:
+            return replace(asked, extras=told["extras"]), f"{asked.name}[{told['extras']}]"
         # With its extra it says so still: what that brings is not what it was written for.
-        return _with_extras(asked, told["extras"]) or _with_older_sdk(asked, told)
+        is_of_sdk = re.search(r"\bmcp\b", told.string, re.IGNORECASE)
+        return _added(asked, "mcp<2") if is_of_sdk else None
     extras = f"[{told['extras']}]" if told["extras"] else ""
     if _plain(told["name"]) == "mcp":
         # Nearly always it is there, and what is imported of it is gone since its second version.
@@ -82,11 +86,6 @@ def _lacked(asked: PypiPackage, problem: str) -> Added:
     return _added(asked, _OTHER_NAMES.get(found[1], found[1].replace("_", "-")))
 
 
-def _npm(asked: NpmPackage, problem: str) -> Added:
-    found = _NODE_TOLD.search(problem) or _NODE_MODULE.search(problem)
-    return None if found is None or found[1] in _ANYBODYS else _added(asked, found[1])
-
-
 def _added(asked: NpmPackage | PypiPackage, name: str) -> Added:
     known = [one for one in asked.also if _plain(one) == _plain(name)]
     is_new = not known or (name not in known and name != _plain(name))
@@ -94,17 +93,6 @@ def _added(asked: NpmPackage | PypiPackage, name: str) -> Added:
         return None
     others = tuple(one for one in asked.also if one not in known)
     return replace(asked, also=(*others, name)), name
-
-
-def _with_extras(asked: PypiPackage, extras: str | None) -> Added:
-    if not extras or asked.extras:
-        return None
-    return replace(asked, extras=extras), f"{asked.name}[{extras}]"
-
-
-def _with_older_sdk(asked: PypiPackage, told: re.Match[str]) -> Added:
-    is_of_sdk = re.search(r"\bmcp\b", told.string, re.IGNORECASE)
-    return _added(asked, "mcp<2") if is_of_sdk else None
 
 
 def _plain(name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from runner.authoring.onboarding.calling import Stand
@@ -94,15 +95,11 @@ def add_probes(tried: OnboardedServer, checkout: Checkout, project: Checkout) ->
         finally:
             own.close_files()
         checkout.log(f"    {reasons[label] or 'a health probe, proven in a fresh cell'}")
-    return _reach(checkout.over(tried.folder), tried.server, reasons, _taken(project))
-
-
-def _taken(project: Checkout) -> tuple[str, ...]:
-    """None of a project that no run would begin in: what was found must not be lost for it."""
-    try:
-        return tuple(project.choose_scenarios(()))
-    except FairtrialError:
-        return ()
+    taken: tuple[str, ...] = ()
+    # In a project that no run would begin in, what was found must not be lost for it.
+    with suppress(FairtrialError):
+        taken = tuple(project.choose_scenarios(()))
+    return _reach(checkout.over(tried.folder), tried.server, reasons, taken)
 
 
 def _add(tried: OnboardedServer, own: Checkout, loaded: LoadedScenario) -> str:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from runner.agents.models import kind_name
 from runner.agents.models.offline.findings import findings_in
@@ -100,17 +100,20 @@ def server_use(store: RunStore) -> ServerUse:
             continue
         loaded = store.load_cell(cell)
         if not loaded.measured:
-            failure = _why(loaded.result.outcome.model_dump()) if loaded.result else "it was cut"
+            ended = loaded.result.outcome if loaded.result else None
+            failure = (ended.reason or ended.kind) if ended else "it was cut"
         # Of each cell anew: ids of calls are told apart in one conversation alone.
         events = list(iter_transcript(attempt.path / "transcript.jsonl"))
-        made = {it.call_id: it.tool for it in events if _is_of_server(it)}
-        tools.update(made.values())
+        made = _made(events)
+        tools.update(it.tool for it in made.values())
         results += [it for it in events if isinstance(it, ToolResult) and it.call_id in made]
-    return replace(_use_of(results, tools, failure), share=tools_share(store))
+    return replace(_use_of(results, tools, failure), share=share_of(list(_pairs(store))))
 
 
-def _is_of_server(event: object) -> TypeGuard[ToolCall]:
-    return isinstance(event, ToolCall) and event.origin == "server"
+def _made(events: Sequence[Event]) -> dict[str, ToolCall]:
+    """Calls of the server's tools, by their ids."""
+    calls = (it for it in events if isinstance(it, ToolCall) and it.origin == "server")
+    return {it.call_id: it for it in calls}
 
 
 def _use_of(results: Sequence[ToolResult], tools: Counter[str], failure: str) -> ServerUse:
@@ -136,10 +139,6 @@ def _telling(errors: Sequence[str]) -> str:
 def says_that_it_failed(text: str) -> bool:
     """Many servers answer `Error: …` and mark it as no error."""
     return is_refusal(text) or re.match(r"\W{0,3}error(?: \w+){0,5}:", text.lower()) is not None
-
-
-def _why(outcome: dict[str, object]) -> str:
-    return str(outcome.get("reason") or outcome.get("kind"))
 
 
 def remarks(use: ServerUse, network_attempts: int) -> Iterator[str]:
@@ -216,10 +215,6 @@ def what_lacks(tools: Sequence[mcp_types.Tool]) -> Iterator[str]:
 # --- what the tools had a part in -----------------------------------------------------------------
 
 
-def tools_share(store: RunStore) -> ToolsShare:
-    return share_of(list(_pairs(store)))
-
-
 def share_of(pairs: Sequence[CellPair]) -> ToolsShare:
     asked = {pair.question for pair in pairs}
     differ = {
@@ -258,7 +253,7 @@ def _read(events: Sequence[Event]) -> set[str]:
     It numbers the lines of a file that was asked for by its path, where the answer does not.
     """
     cited, found = _cited(events), set[str]()
-    made = {it.call_id: it for it in events if isinstance(it, ToolCall) and it.origin == "server"}
+    made = _made(events)
     for answer in events:
         # An error that quotes a line has found nothing.
         if not isinstance(answer, ToolResult) or answer.is_error or answer.call_id not in made:

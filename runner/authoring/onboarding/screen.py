@@ -21,6 +21,7 @@ NAMES = 5
 TRIALS = 3
 _LABEL = 30
 _PLACEHOLDER = "claude-ID"
+_NEEDS_KEY = f"{_PLACEHOLDER} stands for a model's name, and needs an API key of yours."
 Again = Callable[[str], str]
 
 
@@ -53,9 +54,7 @@ def screen(report: Report, tried: OnboardedServer, use: ServerUse, again: Again,
     lines += ["", *_wrapped(sentence(report, tried.server, use))]
     command = _next(report, tried.server, use, again)
     if _PLACEHOLDER in command:
-        lines += _wrapped(
-            f"{_PLACEHOLDER} stands for a model's name, and needs an API key of yours."
-        )
+        lines += _wrapped(_NEEDS_KEY)
     return "\n".join([*lines, f"next: {command}", page])
 
 
@@ -71,7 +70,7 @@ def learnt(tried: OnboardedServer, lacking: Sequence[str], command: str) -> str:
         "The offline model fills arguments with names, files and what earlier calls answered. It "
         "called none of these tools, so nothing was compared, and nothing follows about the "
         "server: a language model finds arguments for itself.",
-        f"{_PLACEHOLDER} stands for a model's name, and needs an API key of yours.",
+        _NEEDS_KEY,
     ]
     shown = [row for line in lines for row in _wrapped(line)]
     return "\n".join([*shown, f"next: {command}"])

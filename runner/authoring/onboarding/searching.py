@@ -84,7 +84,8 @@ class _Queue:
 
     def learn(self, ground: SearchContext, attempt: StartAttempt) -> None:
         """What the attempt asks for, or its help shows, comes next."""
-        self.seen.append(_how_far(attempt))
+        search = attempt.search
+        self.seen.append((len(attempt.tools), search.calls, search.errors, attempt.problem))
         asked = [way for remedy in WAYS for way in remedy.find(ground, attempt)]
         self.left = _in_order(attempt, asked, self.left)
         if self.seen.count(self.seen[-1]) >= _ALIKE:
@@ -97,10 +98,6 @@ async def _learned(ground: SearchContext, spec: ServerSpec, attempt: StartAttemp
     if ground.help_text is None:
         ground = replace(ground, help_text=await _help_of(ground, spec))
     return replace(ground, polls=()) if attempt.warm_up else ground
-
-
-def _how_far(attempt: StartAttempt) -> tuple[int, int, int, str]:
-    return (len(attempt.tools), attempt.search.calls, attempt.search.errors, attempt.problem)
 
 
 def _in_order(

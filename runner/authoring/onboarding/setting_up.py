@@ -124,7 +124,8 @@ class SettingUp:
     async def index_for_finding(self) -> FoundCanary | None:
         before = len(self.warm_up)
         for tool in self._to_tell():
-            if not (self._finds_in_vain() or builds_index(tool)):
+            in_vain = any(finds(self._named(failed)) for failed in self.search.errors_of)
+            if not (in_vain or builds_index(tool)):
                 continue
             if call := await self._tell(tool):
                 better = await self._look_after(call)
@@ -164,10 +165,6 @@ class SettingUp:
         self.ground.log(f"  told first: {call.tool} {call.arguments or ''}")
         self.warm_up.append(WarmUp(call=call, timeout_sec=SETUP_SEC))
         return await self.look()
-
-    def _finds_in_vain(self) -> bool:
-        """Was one of those that find things answered with an error?"""
-        return any(finds(self._named(tool)) for tool in self.search.errors_of)
 
     def _to_tell(self) -> list[mcp_types.Tool]:
         """Also what short answers of the others name: `call load_project first`."""

@@ -63,43 +63,26 @@ def started(
     entry = _entry(steps, installed)
     given = steps.given
     spec = draft(steps.name, installed, candidate.files, candidate.image)
+    brought = {**_brought(steps, candidate), **_offline(steps, candidate)}
     update = {
         "command": installed.commands[entry],
-        "env": {
-            **spec.env,
-            **_brought(steps, candidate),
-            **_offline(steps, candidate),
-            **given.env,
-        },
+        "env": {**spec.env, **brought, **given.env},
         "private": given.private,
         "warm_up": (*candidate.supplies.values(), *_as_given(given, spec)),
         "initialize_timeout_sec": 90,
         "notes": notes_on(getattr(steps.asked, "scripts", ())),
-        "substitutes": tuple(
-            supply.substitute for supply in candidate.supplies if supply.substitute
-        ),
+        "substitutes": tuple(it.substitute for it in candidate.supplies if it.substitute),
     }
     spec = spec.model_copy(update=update)
     if given.http is not None:
         spec = bridged(spec, given.http)
-    volume = None
-    if spec.image is None:
-        volume = volume_of(steps.checkout, spec, steps.folder).name
-    programs = commands_shown(installed.readme, list(installed.entries))
-    ground = replace(
-        _ground(steps, volume),
-        programs=tuple(programs),
-        names=installed.called,
-        variables=tuple(variables_in(installed.readme)),
-        own_folders=folders_called_after(installed.readme, [installed.name, *installed.entries]),
-        unasked=frozenset(unasked),
-    )
+    volume = None if spec.image else volume_of(steps.checkout, spec, steps.folder).name
+    ground = _ground(steps, installed, volume, frozenset(unasked))
     ways = [only] if only else _ways(given, installed)
     steps.say("2/6 starting it in the sandbox, and looking for a health probe")
     canary = given_canary(steps)
     fixed = given.args is not None or only is not None
-    search = find_way(ground, spec, ways, fixed=fixed, canary=canary)
-    attempt = asyncio.run(search)
+    attempt = asyncio.run(find_way(ground, spec, ways, fixed=fixed, canary=canary))
     steps.keep(attempt.shown_by)
     return Start(candidate=candidate, spec=spec, attempt=attempt)
 
@@ -151,21 +134,26 @@ def _entry(steps: OnboardingState, installed: InstalledPackage) -> str:
     return entry
 
 
-def _ground(steps: OnboardingState, volume: str | None) -> SearchContext:
+def _ground(
+    steps: OnboardingState, about: InstalledPackage, volume: str | None, unasked: frozenset[str]
+) -> SearchContext:
     it = steps.checkout
-    repository = it.repository(steps.loaded)
-    files = it.files(steps.loaded)
+    repository, files = it.repository(steps.loaded), it.files(steps.loaded)
+    # With the person's own health probe none is looked for, in whichever language.
+    none = steps.given.canary is not None
     return SearchContext(
         engine=it.engine,
         image=workspace(it, repository).id,
         limits=it.limits,
         volume=volume,
-        # With the person's own health probe none is looked for, in whichever language.
-        symbols=()
-        if steps.given.canary
-        else tuple(symbols_of(files, steps.loaded.scenario.language)),
+        symbols=() if none else tuple(symbols_of(files, steps.loaded.scenario.language)),
         paths=frozenset(files.paths()),
         log=it.log,
+        programs=tuple(commands_shown(about.readme, list(about.entries))),
+        names=about.called,
+        variables=tuple(variables_in(about.readme)),
+        own_folders=folders_called_after(about.readme, [about.name, *about.entries]),
+        unasked=unasked,
     )
 
 

@@ -44,10 +44,8 @@ _INDEXES = re.compile(
     r"|\badds? .{0,30}to the graph"
 )
 _SETS_NOTHING = frozenset(
-    (
-        "delete remove clear status list stop reset cancel abort pause disable package watch "
-        "unwatch help remote clone docker npm pip uv"
-    ).split()
+    "delete remove clear status list stop reset cancel abort pause disable package watch "
+    "unwatch help remote clone docker npm pip uv".split()
 )
 _ANALYZES = frozenset("analyze analyse parse process".split())
 _COMES_FIRST = re.compile(
@@ -180,13 +178,10 @@ def calls_spelled(
         for spelled in _CALL.finditer(text.replace('\\"', '"')):
             tool = known.get(spelled["tool"])
             arguments = _literals(spelled[0])
-            if tool is not None and arguments and set(arguments) <= _keys(tool):
+            known_keys = set(tool.input_schema.get("properties") or {}) if tool else set()
+            if tool is not None and arguments and set(arguments) <= known_keys:
                 found.setdefault(spelled[0], (tool.name, arguments))
     return list(found.values())
-
-
-def _keys(tool: mcp_types.Tool) -> set[str]:
-    return set(tool.input_schema.get("properties") or {})
 
 
 def _here(value: Any) -> Any:

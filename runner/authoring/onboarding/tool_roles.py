@@ -17,12 +17,10 @@ from runner.authoring.onboarding.telling import for_setup, setup_round, words_of
 from runner.servers.example_arguments import said_of_itself, takes_command
 
 _WRITES = frozenset(
-    (
-        "write create edit delete remove move rename insert replace update append save commit push "
-        "patch apply clear reset kill stop execute exec run shell install uninstall checkout merge "
-        "rebase stash add mkdir copy upload send post put set fix format refactor undo restore "
-        "restart shutdown drop record store generate modify rewrite overwrite cancel abort"
-    ).split()
+    "write create edit delete remove move rename insert replace update append save commit push "
+    "patch apply clear reset kill stop execute exec run shell install uninstall checkout merge "
+    "rebase stash add mkdir copy upload send post put set fix format refactor undo restore "
+    "restart shutdown drop record store generate modify rewrite overwrite cancel abort".split()
 )
 _READS_SURELY = READING | frozenset("explore summarize inspect outline tree".split())
 _LOOKS = (

@@ -30,11 +30,7 @@ from runner.authoring.versions.examining import (
     seconds_of,
     side_of,
 )
-from runner.authoring.versions.session_changes import (
-    LOST,
-    ReplayedSession,
-    under_new_names,
-)
+from runner.authoring.versions.session_changes import LOST, ReplayedSession, under_new_names
 from runner.authoring.versions.side_changes import (
     figure_changes,
     figures_of,

@@ -49,6 +49,8 @@ _EXACT = re.compile(r"\d+\.\d+\.\d+\S*")
 _TAG_CHARS = 24
 _STARTED = ("command", "env", "private", "warm_up", "canaries")
 """What a definition says of how a server is started and proven."""
+_ITS_OWN = ("name", "title", "version", "licence", "homepage", "image", "python", "files")
+"""What it says of the package, and a head's never has from its base."""
 
 
 class Defined(Record):
@@ -149,9 +151,8 @@ class Definer:
         at_once = known_arm(source)
         with opened(source, self.given, about, self.checkout, self.ask, name=at_once) as steps:
             facts = _of_head(steps, like) if like else _of_base(steps)
-            place = kept or self.checkout.state / "versions" / steps.name / (
-                (like and "head") or "base"
-            )
+            side = "head" if like else "base"
+            place = kept or self.checkout.state / "versions" / steps.name / side
             shutil.rmtree(place, ignore_errors=True)
             shutil.copytree(steps.folder, place)
         write_record(place / DEFINED, facts)
@@ -159,7 +160,8 @@ class Definer:
 
     def _kept(self, source: ServerSource, like: DefinedVersion | None) -> Path | None:
         """Where it is kept for the next time; None of what may be another tomorrow."""
-        if not _is_exact(source):
+        is_image = isinstance(source, DockerImage) and bool(source.digest)
+        if not (_has_version(source) or _is_local(source) or is_image):
             return None
         said = TypeAdapter(Overrides).dump_python(self.given, mode="json")
         base = like.spec.model_dump(mode="json") if like else None
@@ -169,11 +171,6 @@ class Definer:
         inputs = [harness_digest(), _content(source), day, said, self.scenario, about, base]
         key = digest_of(inputs)[:16]
         return self.checkout.state / "versions" / slug_of(source) / key
-
-
-def _is_exact(source: ServerSource) -> bool:
-    is_named = _has_version(source) or _is_local(source)
-    return is_named or (isinstance(source, DockerImage) and bool(source.digest))
 
 
 def _read(asked: str, source: ServerSource, folder: Path) -> DefinedVersion:
@@ -239,19 +236,8 @@ def _as_base(steps: OnboardingState, like: DefinedVersion) -> Defined:
     candidate = installed(steps)
     own = draft(steps.name, candidate.installed, candidate.files, candidate.image)
     base = like.spec
-    spec = base.model_copy(
-        update={
-            "name": steps.name,
-            "title": own.title,
-            "version": own.version,
-            "licence": own.licence,
-            "homepage": own.homepage,
-            "image": own.image,
-            "python": own.python,
-            "files": own.files,
-            "env": {**base.env, **own.env},
-        }
-    )
+    update = {name: getattr(own, name) for name in _ITS_OWN}
+    spec = base.model_copy(update={**update, "env": {**base.env, **own.env}})
     # A probe that asks for what the head says otherwise would fail for a minute.
     sooner = {"ready_timeout_sec": _patience_sec(like)}
     write_definition(steps.folder, spec.model_copy(update=sooner), steps.guesses)

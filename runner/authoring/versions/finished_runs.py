@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from runner.authoring.versions import concluding
 from runner.authoring.versions.tool_changes import gone, new
 from runner.records import Scenario, is_candidate
-from runner.records.run_store import LoadedCell, LoadedRun
+from runner.records.run_store import LoadedRun
 from runner.records.versions import (
     CompareSettings,
     VersionChange,
@@ -59,15 +59,11 @@ class FinishedVersion:
         """Its server's cells under another name, for the two may have the same; with the shell's
         if they are wanted."""
         kept = [it for it in self.run.cells if it.cell.server == self.arm]
-        renamed = tuple(_under(it, name) for it in kept)
-        shells = tuple(it for it in self.run.cells if beside and it.cell.server == "shell")
+        renamed = [replace(it, cell=it.cell.model_copy(update={"server": name})) for it in kept]
+        shells = [it for it in self.run.cells if beside and it.cell.server == "shell"]
         cells = (*shells, *renamed)
         plan = self.run.plan.model_copy(update={"cells": tuple(it.cell for it in cells)})
         return replace(self.run, plan=plan, cells=cells)
-
-
-def _under(cell: LoadedCell, name: str) -> LoadedCell:
-    return replace(cell, cell=cell.cell.model_copy(update={"server": name}))
 
 
 def compared_runs(

@@ -91,15 +91,13 @@ def _of_types(pair: _SchemaPair) -> Iterator[SchemaChange]:
     if before == after:
         return
     both = {"base": _named(before), "head": _named(after)}
-    if lost := {one for one in before if not _takes(after, one)}:
+    # What takes numbers takes whole ones.
+    takes = after | {"integer"} if "number" in after else after
+    if lost := before - takes:
         says = f"takes no {' or '.join(sorted(lost))} any more"
         yield pair.change("breaking", "type", says, **both)
     else:
         yield pair.change("harmless", "type", "takes more types", **both)
-
-
-def _takes(types: frozenset[str], one: str) -> bool:
-    return one in types or (one == "integer" and "number" in types)
 
 
 def _types(schema: Schema, root: Schema, depth: int = 0) -> frozenset[str]:

@@ -124,14 +124,9 @@ def _of_side(check: VersionCheck, side: VersionSide) -> tuple[float, ...]:
 
 
 def _of_readings(check: VersionCheck, readings: Sequence[VersionReading]) -> Iterator[float]:
+    fields = {"ready": "ready_sec", "index": "index_sec", "memory": "memory_mb", "disk": "disk_mb"}
     for reading in readings:
-        known: Mapping[str, float | None] = {
-            "ready": reading.ready_sec,
-            "index": reading.index_sec,
-            "memory": reading.memory_mb,
-            "disk": reading.disk_mb,
-        }
-        value = known[check]
+        value: float | None = getattr(reading, fields[check])
         if value is not None:
             yield round(value, 3)
 

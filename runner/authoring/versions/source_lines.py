@@ -27,12 +27,11 @@ class SourceFiles:
 
     @cached_property
     def _texts(self) -> dict[str, list[str]]:
-        return dict(self._read())
-
-    def _read(self) -> Iterator[tuple[str, list[str]]]:
-        for name, path in self._paths():
-            if path.stat().st_size <= _MOST_BYTES:
-                yield name, path.read_text("utf-8", errors="replace").splitlines()
+        return {
+            name: path.read_text("utf-8", errors="replace").splitlines()
+            for name, path in self._paths()
+            if path.stat().st_size <= _MOST_BYTES
+        }
 
     def _paths(self) -> Iterator[tuple[str, Path]]:
         if isinstance(self.source, Command):
@@ -41,7 +40,11 @@ class SourceFiles:
         elif isinstance(self.source, LocalPath) and self.source.path.is_file():
             yield self.source.path.name, self.source.path
         elif isinstance(self.source, LocalPath):
-            yield from _inside(self.source.path)
+            folder = self.source.path
+            below = files_below(folder, _ASIDE)
+            found = (it for it in below if it.suffix in _SOURCES and not it.is_symlink())
+            for path in islice(found, _MOST_FILES):
+                yield path.relative_to(folder).as_posix(), path
 
     def placed(self, change: VersionChange) -> VersionChange:
         """With its path and line, if the name of its tool or parameter is found."""
@@ -75,9 +78,3 @@ def _first(lines: list[str], word: str, start: int) -> int | None:
     own = re.escape(word)
     pattern = re.compile(rf"[\"'`]{own}[\"'`]|\b(?:def|function|fn|func)\s+{own}\b|\b{own}\s*[:=]")
     return next((at for at in range(start, len(lines)) if pattern.search(lines[at])), None)
-
-
-def _inside(folder: Path) -> Iterator[tuple[str, Path]]:
-    below = files_below(folder, _ASIDE)
-    found = (it for it in below if it.suffix in _SOURCES and not it.is_symlink())
-    yield from ((it.relative_to(folder).as_posix(), it) for it in islice(found, _MOST_FILES))

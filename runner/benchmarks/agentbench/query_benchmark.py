@@ -35,12 +35,7 @@ from runner.benchmarks.agentbench.working import (
 )
 from runner.benchmarks.without_scorecard import WithoutScorecard, fingerprint, spending_input
 from runner.protocols import Model
-from runner.records import (
-    Cell,
-    Outcome,
-    Record,
-    digest_of,
-)
+from runner.records import Cell, Outcome, Record, digest_of
 from runner.records.run_store import write_record
 from runner.runs.attempt import Attempt
 from runner.runs.run_inputs import PreparedRun
@@ -87,10 +82,6 @@ class PreparedQueries:
         shown = [(tool.name, tool.description, tool.input_schema) for tool in tools]
         asked = self.queries[query].query
         return digest_of([SYSTEMS[self.mode], asked, instructions_of(listings), shown])
-
-    def installed_digest(self, query: str) -> str:
-        """Of the servers themselves."""
-        return digest_of([one.digest for one in self.of(query)])
 
 
 class OfferedTool(Record):
@@ -245,7 +236,7 @@ def _inputs(prepared: PreparedRun, name: str) -> dict[str, str]:
         "servers": " ".join(queries.drawn[name]),
         "seed": str(queries.seed),
         "shown": queries.shown_digest(name),
-        "installed": queries.installed_digest(name),
+        "installed": digest_of([one.digest for one in queries.of(name)]),
         "base_image": queries.image,
         "limits": digest_of([prepared.limits.model_dump(), BUDGET.model_dump(), ACTIONS]),
         "confinement": digest_of(confinement(prepared.limits)),

@@ -18,7 +18,7 @@ from runner.gate.chain import read_chain
 from runner.gate.own_judges import accepted_judging
 from runner.gate.rescoring import since
 from runner.protocols import Judge
-from runner.records import ArmError, Gate, Judging, Scorecard
+from runner.records import Gate, Judging, Scorecard
 from runner.records.run_store import LoadedRun, RunStore
 from runner.report.build_report import build_report
 from runner.report.page_data import PageData, page_data
@@ -175,9 +175,8 @@ class ScenarioRun:
             for number, card in enumerate(cards, 1):
                 self.store.write_scorecard(card)
                 if not judge.deterministic:
-                    self.checkout.log(
-                        f"judged {number} of {len(found.cells)} cells: {card.cell_id}"
-                    )
+                    of = f"{number} of {len(found.cells)} cells"
+                    self.checkout.log(f"judged {of}: {card.cell_id}")
                 yield card
 
         return with_cards(found, written(audit.cards(found, anew=True)))
@@ -196,13 +195,9 @@ class ScenarioRun:
         catalog = self.checkout.catalog
         scenarios = catalog.sound_scenarios()
         servers = {name: it.spec for name, it in catalog.servers.sound().items()}
-        errors = self._arm_errors(run)
+        has_people = (self.store.folder / PEOPLE_OF_RUN).is_dir()
+        errors = arm_errors(self.audit_as_before(), run) if has_people else ()
         return build_report(run, scenarios, servers, gate=gate, since=accepted, arm_errors=errors)
-
-    def _arm_errors(self, run: LoadedRun) -> tuple[ArmError, ...]:
-        if not (self.store.folder / PEOPLE_OF_RUN).is_dir():
-            return ()
-        return arm_errors(self.audit_as_before(), run)
 
     def page_data(self, run: LoadedRun) -> PageData:
         """What its page shows of each cell, with lines of the commits that answers cite."""

@@ -66,15 +66,8 @@ MOST_WHOLE = 100
 MOST_PYTHON = 20_000
 """Characters of a value as Python writes it."""
 _NAME_KEYS = ("name", "tool", "tool_name", "function_name", "function", "action")
-_ARGUMENT_KEYS = (
-    "parameters",
-    "arguments",
-    "input",
-    "args",
-    "params",
-    "kwargs",
-    "tool_input",
-    "action_input",
+_ARGUMENT_KEYS = tuple(
+    "parameters arguments input args params kwargs tool_input action_input".split()
 )
 _WRAPPERS = ("function", "functionCall", "function_call", "tool_use", "toolUse", "tool_call")
 """Keys of OpenAI, Gemini, Anthropic and Bedrock, under which the call itself lies."""
@@ -211,7 +204,7 @@ def _calls_of_parts(text: str, reader: _CallFinder) -> list[ExtractedCall]:
         calls = reader.calls(value, quiet=True)
         if not calls or not (reader.offers_any(calls) or is_alone(text, begin, end)):
             continue  # `The customers are [{"name": "Mia", "input": …}]`
-        if _is_list_of_calls(value):
+        if isinstance(value, list) or any(key in value for key in _LIST_KEYS):
             if is_mentioned(text, begin) or is_told_of(text, begin, end):
                 continue
             is_further = _is_further(text[list_end:begin], listed, calls)
@@ -244,10 +237,6 @@ def _is_further(
     if len(between) > MOST_BETWEEN or between.count("```") < 2 or _REDRAFTED.search(between):
         return False
     return not {call.name for call in before} & {call.name for call in calls}
-
-
-def _is_list_of_calls(value: Any) -> bool:
-    return isinstance(value, list) or any(key in value for key in _LIST_KEYS)
 
 
 def _json_values(text: str, remark: Remark) -> Iterator[tuple[int, int, Any]]:
@@ -328,40 +317,33 @@ class _CallFinder:
 
     def calls(self, value: Any, *, quiet: bool = False) -> list[ExtractedCall]:
         """`quiet` leaves out remarks on what is no call: prose quotes other JSON too."""
-        found: list[ExtractedCall] = []
-        self._collect(value, found, depth=0, quiet=quiet)
+        found = list(islice(self._found(value, 0, quiet), MOST_CALLS + 1))
         if len(found) > MOST_CALLS:
             self.remark(f"more than {MOST_CALLS:,} calls: the rest was not read")
-            del found[MOST_CALLS:]
-        return found
+        return found[:MOST_CALLS]
 
-    def _collect(self, value: Any, found: list[ExtractedCall], *, depth: int, quiet: bool) -> None:
-        if depth > DEEPEST_LIST or len(found) > MOST_CALLS:
+    def _found(self, value: Any, depth: int, quiet: bool) -> Iterator[ExtractedCall]:
+        if depth > DEEPEST_LIST:
             return
         if isinstance(value, list):
             for item in value:
-                self._collect(item, found, depth=depth + 1, quiet=quiet)
+                yield from self._found(item, depth + 1, quiet)
         elif isinstance(value, dict):
-            self._collect_object(value, found, depth=depth, quiet=quiet)
+            yield from self._found_in_object(value, depth, quiet)
         elif isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-            self._collect_text(value, found, depth=depth, quiet=quiet)
+            # JSON that was put into a text once more.
+            try:
+                inner = parse_lenient_json(value, self.remark)
+            except UnreadableError:
+                self.remark("a text stands where a call is expected")
+            else:
+                yield from self._found(inner, depth + 1, quiet)
         elif not quiet:
             self.remark(f"{_kind(value)} stands where a call is expected")
 
-    def _collect_text(
-        self, text: str, found: list[ExtractedCall], *, depth: int, quiet: bool
-    ) -> None:
-        """JSON that was put into a text once more."""
-        try:
-            value = parse_lenient_json(text, self.remark)
-        except UnreadableError:
-            self.remark("a text stands where a call is expected")
-        else:
-            self._collect(value, found, depth=depth + 1, quiet=quiet)
-
-    def _collect_object(
-        self, value: Mapping[str, Any], found: list[ExtractedCall], *, depth: int, quiet: bool
-    ) -> None:
+    def _found_in_object(
+        self, value: Mapping[str, Any], depth: int, quiet: bool
+    ) -> Iterator[ExtractedCall]:
         if self._is_aside(value):
             return
         if value.get("method") == "tools/call" and isinstance(value.get("params"), dict):
@@ -369,20 +351,20 @@ class _CallFinder:
         if not _ANY_OUTER.isdisjoint(value) and not isinstance(value.get("name"), str):
             for key in _OUTER_KEYS:
                 if isinstance(value.get(key), list | dict) or (key in _LIST_KEYS and key in value):
-                    quiet = quiet or key in _REPLY_KEYS
-                    self._collect(value[key], found, depth=depth + 1, quiet=quiet)
+                    yield from self._found(value[key], depth + 1, quiet or key in _REPLY_KEYS)
                     return
         calls = self._calls_of_object(value, quiet=quiet)
         if not calls and not quiet:
             self.remark("an object that calls no tool stands where a call is expected")
-        found += calls
+        yield from calls
 
     def _calls_of_object(self, value: Mapping[str, Any], *, quiet: bool) -> list[ExtractedCall]:
         call_itself = _unwrapped(value)
         name = _name_of(call_itself) or self._name_beside(call_itself)
         if name is None:
             return self._keyed_calls(value)
-        if _is_definition(call_itself) or self._is_answer(name.lower()):
+        is_answer = name.lower() in _ANSWERS and name.lower() not in self.tools
+        if _is_definition(call_itself) or is_answer:
             return []
         # Prose quotes objects with a name that are no calls: {"name": "Ada", "age": 36}.
         if (quiet or self.tools) and not self._may_be_call(name, call_itself):
@@ -397,9 +379,6 @@ class _CallFinder:
         if not isinstance(name, str) or _has_arguments(value):
             return False
         return bool(_RESULT_KEYS & value.keys() - schemas_of(name, self.tools).keys())
-
-    def _is_answer(self, name: str) -> bool:
-        return name in _ANSWERS and name not in self.tools
 
     def _name_beside(self, value: Mapping[str, Any]) -> str | None:
         """`{"request": "search", "query": "x"}`: a tool, and under other keys its arguments."""

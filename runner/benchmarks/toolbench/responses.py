@@ -24,16 +24,8 @@ from runner.support.errors import FairtrialError, Problem
 
 _ID_KEYS = ("uuid", "id", "task_id", "instance_id")
 _ANSWER_KEYS = (
-    "response",
-    "answer",
-    "output",
-    "solution",
-    "prediction",
-    "text",
-    "content",
-    "tool_calls",
-    "calls",
-    "function_call_result",
+    *("response", "answer", "output", "solution", "prediction", "text", "content"),
+    *("tool_calls", "calls", "function_call_result"),
 )
 _HINT = 'give {"<uuid>": <answer>} or lines of {"uuid": …, "response": …}'
 
@@ -128,7 +120,7 @@ def _pairs(value: Any, where: str, problems: list[Problem]) -> Iterator[tuple[st
             message = f"no task is named: one of {', '.join(_ID_KEYS)} is needed"
             problems.append(Problem(where=f"{where} [{index}]", message=message))
         else:
-            yield name, _answer_of(row)
+            yield name, next((row[key] for key in _ANSWER_KEYS if key in row), None)
 
 
 def _id_of(row: Any) -> str | None:
@@ -137,11 +129,4 @@ def _id_of(row: Any) -> str | None:
     for key in _ID_KEYS:
         if isinstance(row.get(key), str | int):
             return str(row[key])
-    return None
-
-
-def _answer_of(row: Mapping[str, Any]) -> Any:
-    for key in _ANSWER_KEYS:
-        if key in row:
-            return row[key]
     return None

@@ -26,11 +26,8 @@ LARGEST_BYTES = 400_000_000
 DOWNLOAD_SEC = 60.0
 _SUFFIXES = (".json", ".jsonl")
 DIFFICULTIES = {
-    "easy": "single",
-    "single": "single",
-    "hard": "multi",
-    "multi": "multi",
-    "medium": "multi",
+    **dict.fromkeys(("easy", "single"), "single"),
+    **dict.fromkeys(("hard", "multi", "medium"), "multi"),
 }
 """Seed 001, Difficulty Filtering."""
 
@@ -48,12 +45,6 @@ class Data:
     tasks: tuple[Task, ...]
     problems: tuple[Problem, ...]
     """What could not be read as it stands, file by file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _RawTask:
-    raw: Mapping[str, Any]
-    where: str
 
 
 def load(sources: Iterable[str]) -> Data:
@@ -102,10 +93,10 @@ def _tasks_of(
     """
     told: list[Problem] = []
     entries = list(_entries(_decoded(data, name), name, told))
-    if not entries or (among and not any(_TASK_KEYS & entry.raw.keys() for entry in entries)):
+    if not entries or (among and not any(_TASK_KEYS & raw.keys() for raw, _ in entries)):
         raise _NoTaskError("it holds no record", where=name, hint=_FORM)
     problems += told
-    return [read_task(entry.raw, entry.where, problems) for entry in entries]
+    return [read_task(raw, where, problems) for raw, where in entries]
 
 
 def _with_own_ids(tasks: Iterable[Task]) -> Iterator[Task]:
@@ -168,11 +159,14 @@ def _decoded(data: bytes, where: str) -> str:
 # --- records ------------------------------------------------------------------------------------
 
 
-def _entries(text: str, name: str, problems: list[Problem]) -> Iterator[_RawTask]:
+def _entries(
+    text: str, name: str, problems: list[Problem]
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Each record, and where it stands."""
     for index, value in enumerate(_values(text, name, problems)):
         where = f"{name} [{index}]"
         if isinstance(value, Mapping):
-            yield _RawTask(raw=value, where=where)
+            yield value, where
         else:
             problems.append(Problem(where=where, message="it is no record"))
 
@@ -233,11 +227,9 @@ def _require_shallow(value: Any) -> None:
 
 
 def _next_record(text: str, at: int) -> int:
-    indent = at - (text.rfind("\n", 0, at) + 1)
-    following = text.find("\n" + text[at - indent : at] + "{", at)
-    if following < 0:
-        return len(text)
-    return following
+    begin = text.rfind("\n", 0, at) + 1
+    following = text.find("\n" + text[begin:at] + "{", at)
+    return len(text) if following < 0 else following
 
 
 # --- which of them ------------------------------------------------------------------------------
@@ -273,13 +265,12 @@ def choose_tasks(
     """
     types = {_call_type(name) for name in difficulties}
     wanted = _known_categories(tasks, categories)
-    chosen = []
-    for task in tasks:
-        if types and task.call_type not in types:
-            continue
-        if wanted and task.category.lower() not in wanted:
-            continue
-        chosen.append(task)
+    chosen = [
+        task
+        for task in tasks
+        if (not types or task.call_type in types)
+        and (not wanted or task.category.lower() in wanted)
+    ]
     if not chosen:
         hint = f"there are {', '.join(counted(tasks))}"
         raise FairtrialError("no task is left by these filters", hint=hint)

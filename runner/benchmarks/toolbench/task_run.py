@@ -35,7 +35,7 @@ from runner.benchmarks.toolbench.task_prompts import (
     shown_tools,
 )
 from runner.benchmarks.toolbench.task_scoring import AnsweredTask
-from runner.benchmarks.toolbench.tasks import Expected, Task
+from runner.benchmarks.toolbench.tasks import Task
 from runner.benchmarks.toolbench.variants import (
     PUBLISHED,
     Variant,
@@ -203,11 +203,7 @@ def write_setup(store: RunStore, setup: TaskRunSetup, tasks: PreparedTasks) -> N
 
 def label_digest(task: Task) -> str:
     """Of all that an answer is held against."""
-    return digest_of([_plain(call) for call in task.expected])
-
-
-def _plain(call: Expected) -> dict[str, Any]:
-    return {**asdict(call), "similar": sorted(call.similar)}
+    return digest_of([{**asdict(it), "similar": sorted(it.similar)} for it in task.expected])
 
 
 def relabelled(setup: TaskRunSetup, answers: RunAnswers) -> Iterator[str]:
@@ -219,17 +215,12 @@ def relabelled(setup: TaskRunSetup, answers: RunAnswers) -> Iterator[str]:
             yield f"{name}: its label was edited since the run began; it is scored by today's"
 
 
-def runs_of_tasks(folder: Path) -> list[RunStore]:
-    """Every run of tasks in a folder of runs, by name."""
-    return [RunStore(path.parent) for path in sorted(folder.glob(f"*/{SETUP}"))]
-
-
 def runs_to_confuse(folder: Path, named: list[RunStore], variant: Path | None) -> list[RunStore]:
     """Those that are named, else all in the folder; of these, those with the variant.
 
     Raises FairtrialError if there is none.
     """
-    runs = named or runs_of_tasks(folder)
+    runs = named or [RunStore(path.parent) for path in sorted(folder.glob(f"*/{SETUP}"))]
     if not runs:
         hint = "`fairtrial toolbench run DATA --model M` makes one"
         raise FairtrialError("there is no run of tasks", where=str(folder), hint=hint)

@@ -91,6 +91,10 @@ class _CallMatch(NamedTuple):
     unasked: int
     """Arguments that the label does not have."""
 
+    @property
+    def worth(self) -> tuple[int, int, bool]:
+        return self.exact, self.normalised, self.same_name
+
 
 def score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
     """The scores of a task's calls; never raises."""
@@ -126,7 +130,7 @@ def _score(task: Task, calls: Sequence[ExtractedCall]) -> TaskScore:
         calls=len(calls),
         expected=len(expected),
         most_calls=most_calls,
-        similar=tuple(_similar(matches)),
+        similar=tuple((it.expected.name, it.call.name) for it in matches if not it.same_name),
         wrong=tuple(_wrong(expected, plain, pairs)),
         unasked=sum([match.unasked for match in matches]),
     )
@@ -167,9 +171,7 @@ def _may_be_of(server: str, tool: str, task: Task) -> bool:
 
 
 def _is_sequence(expected: Sequence[Expected], names: Sequence[str]) -> bool:
-    if len(expected) != len(names):
-        return False
-    return all(map(Expected.accepts, expected, names))
+    return len(expected) == len(names) and all(map(Expected.accepts, expected, names))
 
 
 # --- which call is meant for which --------------------------------------------------------------
@@ -188,7 +190,7 @@ def _assigned(
     if len(possible) < 2:
         return possible
     if len(expected) == 1:
-        best = max(possible, key=lambda place: _worth(possible[place]))
+        best = max(possible, key=lambda place: possible[place].worth)
         return {best: possible[best]}
     return _best_assignment(possible, len(expected))
 
@@ -272,10 +274,6 @@ def _pairs(
     return best[0]
 
 
-def _worth(match: _CallMatch) -> tuple[int, int, bool]:
-    return match.exact, match.normalised, match.same_name
-
-
 def _best_assignment(
     possible: Mapping[tuple[int, int], _CallMatch], rows: int
 ) -> dict[tuple[int, int], _CallMatch]:
@@ -300,12 +298,8 @@ def _weight(match: _CallMatch, rows: int, most: int) -> float:
     In order: matched calls, right arguments, these normalised, names as they are written.
     """
     base = rows * max(most, 1) + 1
-    digits = (1, match.exact, match.normalised, int(match.same_name))
+    digits = (1, *match.worth)
     return float(sum(digit * base**place for place, digit in enumerate(reversed(digits))))
-
-
-def _similar(matches: Iterable[_CallMatch]) -> list[tuple[str, str]]:
-    return [(match.expected.name, match.call.name) for match in matches if not match.same_name]
 
 
 def _wrong(
@@ -336,20 +330,12 @@ def equal(one: Any, other: Any) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return False
     if isinstance(one, dict):
-        return isinstance(other, dict) and _equal_objects(one, other)
+        same = isinstance(other, dict) and one.keys() == other.keys()
+        return same and all(equal(value, other[key]) for key, value in one.items())
     if isinstance(one, list):
-        return isinstance(other, list) and _equal_lists(one, other)
+        same = isinstance(other, list) and len(one) == len(other)
+        return same and all(map(equal, one, other))
     return bool(one == other)
-
-
-def _equal_objects(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if one.keys() != other.keys():
-        return False
-    return all(equal(value, other[key]) for key, value in one.items())
-
-
-def _equal_lists(one: list[Any], other: list[Any]) -> bool:
-    return len(one) == len(other) and all(map(equal, one, other))
 
 
 def normal(value: Any) -> Any:

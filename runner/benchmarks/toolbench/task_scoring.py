@@ -140,7 +140,7 @@ def schema_tokens(task: Task) -> int:
 
 def figures_of(group: str, results: Sequence[TaskResult], tokens: Mapping[str, int]) -> Figures:
     """`tokens`: task id -> tokens of its tools' schemas."""
-    labelled = [result for result in results if not _is_unlabelled(result)]
+    labelled = [result for result in results if result.error != NO_LABEL]
     by_task = grouped(labelled, lambda result: result.uuid)
     checked = sum(result.checked_calls for result in results)
     return Figures(
@@ -155,16 +155,12 @@ def figures_of(group: str, results: Sequence[TaskResult], tokens: Mapping[str, i
         normalised_accuracy=_rate(by_task, lambda result: result.normalised_accuracy),
         sequence_match=_rate(by_task, lambda result: result.sequence_match),
         calls_per_answer=mean_of([len(result.calls) for result in results if result.answered]),
-        valid_arguments=_share(sum(result.valid_calls for result in results), checked),
+        valid_arguments=sum(it.valid_calls for it in results) / checked if checked else None,
         similar=sum(len(result.similar) for result in results),
         ways=dict(sorted(Counter(result.way for result in results).items())),
         schema_tokens=mean_of([tokens.get(name, 0) for name in by_task]),
         pass_at=_pass_at(by_task),
     )
-
-
-def _is_unlabelled(result: TaskResult) -> bool:
-    return result.error == NO_LABEL
 
 
 def grouped(
@@ -187,16 +183,5 @@ def _pass_at(by_task: Mapping[str, Sequence[TaskResult]]) -> dict[int, float]:
     fewest = min(map(len, by_task.values()), default=0)
     if fewest < 2:
         return {}
-    return {k: _passes(by_task, k) for k in range(1, fewest + 1)}
-
-
-def _passes(by_task: Mapping[str, Sequence[TaskResult]], k: int) -> float:
-    return mean(_passes_of(trials, k) for trials in by_task.values())
-
-
-def _passes_of(trials: Sequence[TaskResult], k: int) -> float:
-    return any_passes(len(trials), sum(result.resolved for result in trials), k)
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+    passed = [(len(it), sum(result.resolved for result in it)) for it in by_task.values()]
+    return {k: mean(any_passes(*trials, k) for trials in passed) for k in range(1, fewest + 1)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from runner.benchmarks.toolbench.confusion import lines_of
@@ -56,7 +56,12 @@ def _notes(report: ToolbenchReport) -> Iterator[str]:
     total = report.total
     if report.compat:
         yield f"scored as {report.compat} does, to the letter: not what we would call right"
-    yield from _note_on_answers(total)
+    if total.answers != total.tasks:
+        yield f"{total.answers} answers to {total.tasks} tasks"
+    if total.unanswered:
+        yield f"{total.unanswered} tasks have no answer: they count as not resolved"
+    if total.unlabelled:
+        yield f"{total.unlabelled} answers are to tasks without a label: they are in no rate"
     ways = ", ".join(f"{way}: {number}" for way, number in total.ways.items())
     yield f"calls were found as {ways}"
     if total.similar:
@@ -66,15 +71,6 @@ def _notes(report: ToolbenchReport) -> Iterator[str]:
     for k, rate in total.pass_at.items():
         yield f"pass@{k}: {rate:.1%}"
     yield from problems_shown(report.data_problems)
-
-
-def _note_on_answers(total: Figures) -> Iterator[str]:
-    if total.answers != total.tasks:
-        yield f"{total.answers} answers to {total.tasks} tasks"
-    if total.unanswered:
-        yield f"{total.unanswered} tasks have no answer: they count as not resolved"
-    if total.unlabelled:
-        yield f"{total.unlabelled} answers are to tasks without a label: they are in no rate"
 
 
 def problems_shown(problems: Sequence[str]) -> Iterator[str]:
@@ -105,7 +101,7 @@ def tables_of_run(run: RunOfTasks) -> list[Table]:
     if len(run.problems) > PROBLEMS_SHOWN:
         notes.append(f"and {len(run.problems) - PROBLEMS_SHOWN} more problems")
     shown = [table(f"Run {clean(run.run)}, {run.mode} calls", _ARMS, run.arms, notes=notes)]
-    shown += comparison_tables(run.comparisons)
+    shown += map(comparison_table, run.comparisons)
     for arm in run.arms:
         for part in tables_of(arm.report):
             title = f"{part.title}: {clean(arm.model)}, {clean(arm.arm)}"
@@ -153,12 +149,8 @@ def confusion_tables(confusion: Confusion) -> list[Table]:
     ]
 
 
-def comparison_tables(comparisons: Iterable[Comparison]) -> list[Table]:
+def comparison_table(found: Comparison) -> Table:
     """Before and after, on the same tasks."""
-    return [_comparison(one) for one in comparisons]
-
-
-def _comparison(found: Comparison) -> Table:
     notes = [f"{found.tasks} tasks, each against itself"]
     if found.unpaired:
         notes.append(f"{found.unpaired} tasks are answered in one of them alone, and in no figure")

@@ -163,18 +163,15 @@ class _TaskParser:
         for index, call in enumerate(label):
             key = f"function_call_label[{index}]"
             if isinstance(call, Mapping) and isinstance(call.get("name"), str):
-                yield self._expected_call(call, key)
+                yield Expected(
+                    name=call["name"].strip(),
+                    server=_text_of(call.get("mcp_server")),
+                    arguments=self._arguments(call, key),
+                    similar=frozenset(_similar_names(call.get("similar_tools"))),
+                    output=canonical_json(call["output"]) if call.get("output") else "",
+                )
             else:
                 self._tell(key, "it is no call with a name")
-
-    def _expected_call(self, call: Mapping[str, Any], key: str) -> Expected:
-        return Expected(
-            name=call["name"].strip(),
-            server=_text_of(call.get("mcp_server")),
-            arguments=self._arguments(call, key),
-            similar=frozenset(_similar_names(call.get("similar_tools"))),
-            output=canonical_json(call["output"]) if call.get("output") else "",
-        )
 
     def _arguments(self, call: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         for name in ARGUMENT_KEYS:
@@ -206,26 +203,21 @@ class _TaskParser:
                 yield found
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What `mcp_tools_dict` says of a tool."""
-
-    server: str
-    definition: Mapping[str, Any]
-    """Empty if it is a name alone."""
+_Known = tuple[str, Mapping[str, Any]]
+"""What `mcp_tools_dict` says of a tool: its server, and its definition, empty for a name alone."""
 
 
 def _tool(tool: Any, known: Mapping[str, _Known]) -> Tool | None:
     if isinstance(tool, str):
         # The documented form lists names, and keeps their definitions in the dict.
-        definition = known[tool].definition if tool in known else {}
+        definition = known[tool][1] if tool in known else {}
         tool = {**definition, "name": tool}
     if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
         return None
     name = tool["name"].strip()
     if not name:
         return None
-    server = known[name].server if name in known else ""
+    server = known[name][0] if name in known else ""
     return Tool(
         name=name,
         description=_text_of(tool.get("description")),
@@ -235,11 +227,7 @@ def _tool(tool: Any, known: Mapping[str, _Known]) -> Tool | None:
 
 
 def _schema_of(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    for key in SCHEMA_KEYS:
-        if isinstance(tool.get(key), Mapping):
-            schema: Mapping[str, Any] = tool[key]
-            return schema
-    return {}
+    return next((tool[key] for key in SCHEMA_KEYS if isinstance(tool.get(key), Mapping)), {})
 
 
 def _defined(tools: Any) -> Iterator[tuple[str, _Known]]:
@@ -248,7 +236,7 @@ def _defined(tools: Any) -> Iterator[tuple[str, _Known]]:
         return
     for key, value in tools.items():
         if isinstance(value, Mapping):
-            yield key, _Known("", value)
+            yield key, ("", value)
         elif isinstance(value, list):
             yield from _of_server(key, value)
 
@@ -256,9 +244,9 @@ def _defined(tools: Any) -> Iterator[tuple[str, _Known]]:
 def _of_server(server: str, tools: Iterable[Any]) -> Iterator[tuple[str, _Known]]:
     for tool in tools:
         if isinstance(tool, str):
-            yield tool, _Known(server, {})
+            yield tool, (server, {})
         elif isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
-            yield tool["name"], _Known(server, tool)
+            yield tool["name"], (server, tool)
 
 
 def _similar_names(similar: Any) -> Iterator[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import jsonschema
 from jsonschema.exceptions import SchemaError
 from jsonschema.validators import validator_for
+from referencing import Registry
 
 from runner.benchmarks.toolbench.calls import ExtractedCall
 from runner.benchmarks.toolbench.task_scores import bare_name
@@ -78,20 +78,11 @@ def _validator_of(schema: Mapping[str, Any]) -> jsonschema.Validator | None:
     except (SchemaError, RecursionError):
         return None
     # A registry of its own, which fetches nothing: a schema's `$ref` must not reach the network.
-    validator: jsonschema.Validator = kind(schema, registry=_offline())
+    validator: jsonschema.Validator = kind(schema, registry=Registry())
     return validator
-
-
-@lru_cache(maxsize=1)
-def _offline() -> Any:
-    from referencing import Registry  # noqa: PLC0415 - comes with jsonschema
-
-    return Registry()
 
 
 def _told(error: jsonschema.ValidationError) -> str:
     path = ".".join(map(str, error.absolute_path)) or "arguments"
     message = error.message
-    if len(message) > 160:
-        message = message[:157] + "..."
-    return f"{path}: {message}"
+    return f"{path}: {message if len(message) <= 160 else message[:157] + '...'}"

@@ -55,13 +55,11 @@ class Variant(Record):
 
 def read_variant(path: Path) -> Variant:
     """Raises CatalogError for what is no variant, FairtrialError for a name that is taken."""
-    variant = parse_yaml(
-        read_text(path, where=str(path), limit_bytes=LIMIT_BYTES), Variant, where=str(path)
-    )
+    text = read_text(path, where=str(path), limit_bytes=LIMIT_BYTES)
+    variant = parse_yaml(text, Variant, where=str(path))
     if variant.name == PUBLISHED:
-        raise FairtrialError(
-            f"{PUBLISHED} is what the unchanged tools are called", where=f"{path} name"
-        )
+        what = f"{PUBLISHED} is what the unchanged tools are called"
+        raise FairtrialError(what, where=f"{path} name")
     return variant
 
 

@@ -25,11 +25,11 @@ class Verb(options.Request):
 
 
 def run(request: Verb) -> int:
-    from runner.benchmarks.toolbench.task_tables import comparison_tables, confusion_tables
+    from runner.benchmarks.toolbench.task_tables import comparison_table, confusion_tables
 
     report = _of_responses(request) if request.responses else _of_runs(request)
     shown = [part for found in report.confusions for part in confusion_tables(found)]
-    shown += comparison_tables(report.comparisons)
+    shown += map(comparison_table, report.comparisons)
     return output.show_tables(report, shown, as_json=request.json)
 
 

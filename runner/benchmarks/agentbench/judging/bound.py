@@ -112,12 +112,9 @@ class Bound:
         group = self.group(one)
         at = bisect_right(self._places, group.start) - 1
         found: Words = {}
-        before, behind = (
-            self._tokens[max(at - MOST_READ, 0) : at],
-            self._tokens[at + 1 : at + 1 + MOST_READ],
-        )
-        sides = ((before[::-1], READ_BACK), (behind, READ_ON))
-        for tokens, left in sides:
+        before = self._tokens[max(at - MOST_READ, 0) : at]
+        behind = self._tokens[at + 1 : at + 1 + MOST_READ]
+        for tokens, left in ((before[::-1], READ_BACK), (behind, READ_ON)):
             for word, weight in _weights(tokens, left):
                 found[word] = max(found.get(word, 0.0), weight)
         return found

@@ -121,13 +121,11 @@ def told_in(events: Iterable[Event]) -> QueryTranscript:
         answer="" if last in calling else "\n\n".join(prose).strip(),
         calls=calls,
         actions=len(calls) + len(set(turns) - calling),
-        limit_reached=any(map(_tells_to_answer, events)),
+        limit_reached=any(
+            isinstance(event, Note) and event.text.startswith(TOLD_TO_ANSWER) for event in events
+        ),
         tokens=sum(one.input_tokens + one.cache_read_tokens + one.output_tokens for one in spent),
     )
-
-
-def _tells_to_answer(event: Event) -> bool:
-    return isinstance(event, Note) and event.text.startswith(TOLD_TO_ANSWER)
 
 
 def _calls(events: Sequence[Event]) -> Iterator[Called]:

@@ -220,10 +220,6 @@ def unit_of(name: str) -> Unit | None:
     return _units().get(_key(plain))
 
 
-def in_base(number: float, unit: Unit) -> float:
-    return number * unit.factor + unit.offset
-
-
 # --- numbers in a text --------------------------------------------------------------------------
 
 _TEENS = (
@@ -456,4 +452,5 @@ def _converted(wanted: Quantity, said: Quantity) -> float | None:
         return said.number
     if mine is None or theirs is None or mine.dimension != theirs.dimension:
         return None
-    return (in_base(said.number, theirs) - mine.offset) / mine.factor
+    base = said.number * theirs.factor + theirs.offset
+    return (base - mine.offset) / mine.factor

@@ -25,6 +25,7 @@ from runner.catalog.catalog import pick
 from runner.catalog.checkout import Checkout
 from runner.support.errors import FairtrialError, Problem
 from runner.support.interrupts import run_until_done
+from runner.support.text import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +47,12 @@ class QueryProof:
         verdict = "FAIL" if self.problems else "ok  "
         lines = [f"{verdict} {self.id}"]
         if self.executed:
-            lines[0] += f" ({_counted(self.calls, 'call')}, {self.wall_sec:.1f} s)"
+            lines[0] += f" ({counted(self.calls, 'call')}, {self.wall_sec:.1f} s)"
         for problem in self.problems:
             lines.append(f"     {problem}")
         if self.unasked:
-            lines.append(
-                f"     no value asks for {', '.join(self.unasked)} of the reference answer"
-            )
+            figures = ", ".join(self.unasked)
+            lines.append(f"     no value asks for {figures} of the reference answer")
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, object]:
@@ -68,10 +68,6 @@ class QueryProof:
         }
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def summary(proofs: Sequence[QueryProof], wall_sec: float) -> str:
     """`120 of 120 queries prove themselves; 214 calls executed in 143 s`."""
     sound = sum(not proof.problems for proof in proofs)
@@ -79,7 +75,7 @@ def summary(proofs: Sequence[QueryProof], wall_sec: float) -> str:
     unexecuted = sum(not proof.executed for proof in proofs)
     text = f"{sound} of {len(proofs)} queries prove themselves"
     if calls:
-        text += f"; {_counted(calls, 'call')} executed in {wall_sec:.0f} s"
+        text += f"; {counted(calls, 'call')} executed in {wall_sec:.0f} s"
     if unexecuted:
         noun = "trajectory was" if unexecuted == 1 else "trajectories were"
         text += f"; {unexecuted} {noun} not executed"

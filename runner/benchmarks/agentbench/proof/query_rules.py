@@ -11,12 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from runner.benchmarks.agentbench.judging.moments import (
-    dates,
-    is_same_date,
-    is_same_time,
-    times,
-)
+from runner.benchmarks.agentbench.judging.moments import dates, is_same_date, is_same_time, times
 from runner.benchmarks.agentbench.judging.quantities import quantities
 from runner.benchmarks.agentbench.judging.values import compare_values
 from runner.benchmarks.agentbench.judging.wanted import wanted, without_markup
@@ -289,7 +284,8 @@ def _dead_ends(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
             yield f"{key}.server", f"{end.server!r} is none of the query's: it may not be offered"
         for name in sorted(fed_names(end) - trajectory.given.keys()):
             yield f"{key}.arguments", f"no call gives {{{{{name}}}}}"
-        if any(_is_same_call(end, call) for call in query.calls):
+        called = [(call.server, call.tool, call.arguments) for call in query.calls]
+        if (end.server, end.tool, end.arguments) in called:
             yield key, "is a call of the trajectory: it leads on"
         if not any(stands(word, query.query) for word in _words_of(end)):
             hint = "a dead end is what somebody tries first who has read the query"
@@ -297,10 +293,6 @@ def _dead_ends(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
         for value in query.values:
             if any(stands_in(end.result, text) for text in {value.text, value.shown or value.text}):
                 yield f"{key}.result", f"holds {value.text!r}, a value: it is no dead end"
-
-
-def _is_same_call(end: DeadEnd, call: ReferenceCall) -> bool:
-    return (end.server, end.tool, end.arguments) == (call.server, call.tool, call.arguments)
 
 
 _TOLD_WORD = re.compile(r"(?<![^\W\d_])(?<!\.)[^\W\d_]{4,}")

@@ -37,6 +37,8 @@ from runner.records import Cell, Outcome, Unscored
 from runner.records.run_store import LoadedRun, RunStore
 from runner.records.transcript_files import read_transcript
 
+SCOPES = ("single-server", "multi-server")
+DEPENDENCIES = ("single-call", "parallel-call", "sequential-call")
 NOT_RANKED = "Nobody is ranked: {}."
 VALUES_NOTICE = (
     "Judged by `values`, a program that looks for the reference's figures, dates and names. It "
@@ -95,8 +97,7 @@ def report_of_run(store: RunStore, run: LoadedRun, judge: OutcomeJudge) -> Queri
     failures = failures_of(answers, judged, judge)
     results: dict[str, list[QueryResult]] = defaultdict(list)
     for place, (answer, verdict) in enumerate(zip(answers, judged, strict=True)):
-        result = _result(answer, verdict, failures.get(place))
-        results[answer.cell.model].append(result)
+        results[answer.cell.model].append(_result(answer, verdict, failures.get(place)))
     models = list(dict.fromkeys(cell.model for cell in run.plan.cells))
     return QueriesReport(
         run=run.plan.run,
@@ -182,10 +183,8 @@ def _model_report(
         unscored=sum(isinstance(result.verdict, Unscored) for result in results),
         by_category=categories,
         average=average_of(categories),
-        by_scope=tuple(groups(results, ("single-server", "multi-server"), _scope)),
-        by_dependency=tuple(
-            groups(results, ("single-call", "parallel-call", "sequential-call"), _dependency)
-        ),
+        by_scope=tuple(groups(results, SCOPES, lambda one: _parts(one)[0])),
+        by_dependency=tuple(groups(results, DEPENDENCIES, lambda one: _parts(one)[1])),
         total=group("all", results),
         tokens_per_query=mean_of(result.tokens for result in results),
         actions_per_query=mean_of(result.actions for result in results),
@@ -197,12 +196,10 @@ def _model_report(
     )
 
 
-def _scope(result: QueryResult) -> str:
-    return "multi-server" if result.category.startswith("multi-server") else "single-server"
-
-
-def _dependency(result: QueryResult) -> str:
-    return result.category.removeprefix(f"{_scope(result)}-")
+def _parts(result: QueryResult) -> tuple[str, str]:
+    """`multi-server`, `parallel-call`"""
+    scope = next(it for it in SCOPES if result.category.startswith(it))
+    return scope, result.category.removeprefix(f"{scope}-")
 
 
 def groups(

@@ -8,7 +8,6 @@ from runner.benchmarks.agentbench.judging.errors_of import (
     ERROR_KINDS,
     SIGNS,
     ErrorLabel,
-    FailureDiagnosis,
 )
 from runner.benchmarks.agentbench.judging.mcp_eval import Judgment
 from runner.benchmarks.agentbench.queries import CATEGORIES
@@ -49,37 +48,26 @@ def plots_of_run(run: QueriesReport) -> list[Plot]:
     for row in run.models:
         rate = row.total.rate
         if rate.value is not None and row.tokens_per_query is not None:
-            points.append(
-                Point(
-                    label=clean(row.model, 40),
-                    x=row.tokens_per_query,
-                    y=rate.value,
-                    low=rate.low,
-                    high=rate.high,
-                )
-            )
-    if not points:
-        return []
+            label, x = clean(row.model, 40), row.tokens_per_query
+            points.append(Point(label=label, x=x, y=rate.value, low=rate.low, high=rate.high))
     title = "Tokens per query and pass rate (95 % intervals)"
-    return [
-        Plot(title=title, x_label="tokens per query", y_label="pass rate", points=tuple(points))
-    ]
+    plot = Plot(title=title, x_label="tokens per query", y_label="pass rate", points=tuple(points))
+    return [plot] if points else []
 
 
 # --- rates --------------------------------------------------------------------------------------
 
 
-def _percent(rate: Rate | None) -> str:
-    return DASH if rate is None or rate.value is None else f"{100 * rate.value:.1f}"
+def _percent(found: Group | None) -> str:
+    value = found.rate.value if found else None
+    return DASH if value is None else f"{100 * value:.1f}"
 
 
 def _with_interval(found: Group | None) -> str:
-    if found is None or found.rate.value is None:
-        return DASH
-    rate = found.rate
+    rate = found.rate if found else Rate(value=None)
     if rate.low is None or rate.high is None:
-        return _percent(rate)
-    return f"{_percent(rate)} ({rate.low * 100:.0f}–{rate.high * 100:.0f})"
+        return _percent(found)
+    return f"{_percent(found)} ({rate.low * 100:.0f}–{rate.high * 100:.0f})"
 
 
 def _named(groups: Sequence[Group], name: str) -> Group | None:
@@ -87,19 +75,16 @@ def _named(groups: Sequence[Group], name: str) -> Group | None:
 
 
 def _category(name: str, short: str) -> Column[ModelReport]:
+    return number(short, lambda row: _percent(_named(row.by_category, name)), full=name)
+
+
+def _part(name: str, short: str) -> Column[ModelReport]:
+    """Of a scope or a dependency."""
+
     def cell(row: ModelReport) -> str:
-        found = _named(row.by_category, name)
-        return _percent(found.rate if found else None)
+        return _with_interval(_named([*row.by_scope, *row.by_dependency], name))
 
     return number(short, cell, full=name)
-
-
-def _scope(name: str, short: str) -> Column[ModelReport]:
-    return number(short, lambda row: _with_interval(_named(row.by_scope, name)), full=name)
-
-
-def _dependency(name: str, short: str) -> Column[ModelReport]:
-    return number(short, lambda row: _with_interval(_named(row.by_dependency, name)), full=name)
 
 
 def _model(row: ModelReport) -> str:
@@ -114,11 +99,11 @@ _RATES: tuple[Column[ModelReport], ...] = (
 )
 _PARTS: tuple[Column[ModelReport], ...] = (
     words("", _model),
-    _scope("single-server", "1 server"),
-    _scope("multi-server", "several"),
-    _dependency("single-call", "single"),
-    _dependency("parallel-call", "parallel"),
-    _dependency("sequential-call", "sequential"),
+    _part("single-server", "1 server"),
+    _part("multi-server", "several"),
+    _part("single-call", "single"),
+    _part("parallel-call", "parallel"),
+    _part("sequential-call", "sequential"),
 )
 _INTERVALS = ("percent with 95 % intervals: Wilson's over queries, drawn if there are trials",)
 _COSTS: tuple[Column[ModelReport], ...] = (
@@ -189,20 +174,13 @@ def _why(pair: FailedQuery) -> str:
     return clean(verdict.reason if isinstance(verdict, Judgment) else "", 160)
 
 
-def _kind(failure: FailureDiagnosis | None) -> str:
-    if failure is None or failure.label is None:
-        return ""
-    if isinstance(failure.label, Unscored):
-        return "none said"
-    assert isinstance(failure.label, ErrorLabel)  # noqa: S101 - what is left of the union
-    return failure.label.kind
-
-
 def _signs(pair: FailedQuery) -> str:
     failure = pair[1].failure
     if failure is None:
         return ""
-    return ", ".join(filter(None, (_kind(failure), *failure.signs)))
+    kind = "none said" if isinstance(failure.label, Unscored) else ""
+    kind = failure.label.kind if isinstance(failure.label, ErrorLabel) else kind
+    return ", ".join(filter(None, (kind, *failure.signs)))
 
 
 _FAILED: tuple[Column[FailedQuery], ...] = (

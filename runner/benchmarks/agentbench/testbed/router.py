@@ -8,16 +8,10 @@ gone. None of this keeps another server from answering.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import shlex
 import time
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Collection,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -276,11 +270,13 @@ class Router:
         self._container = container
         self._seats = {seat.name: seat for seat in seats}
         self._required = required
-        self.tools = tuple(_offered(seats))
-        """In the servers' order."""
-        self._by_name = {tool.name: tool for tool in self.tools}
+        # One that did not start is offered as it was planned: without it, the choice were another.
         self.listings = {seat.name: seat.listing for seat in seats if seat.listing is not None}
         """Server -> what it offers."""
+        offered = (routed_tools(name, listing) for name, listing in self.listings.items())
+        self.tools = tuple(itertools.chain.from_iterable(offered))
+        """In the servers' order."""
+        self._by_name = {tool.name: tool for tool in self.tools}
 
     @property
     def gone(self) -> dict[str, str]:
@@ -315,13 +311,6 @@ class Router:
         if seat.gone and seat.name in self._required:
             raise ServerError(seat.gone, where=seat.name)
         return result
-
-
-def _offered(seats: Sequence[_Seat]) -> Iterator[RoutedTool]:
-    for seat in seats:
-        # One that did not start is offered as it was planned: without it, the choice were another.
-        if seat.listing is not None:
-            yield from routed_tools(seat.name, seat.listing)
 
 
 @asynccontextmanager

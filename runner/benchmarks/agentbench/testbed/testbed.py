@@ -8,7 +8,7 @@ kept in .fairtrial/testbed/.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -176,8 +176,9 @@ class Testbed:
         """Of all these servers; those that never were listed are installed and started for it."""
         known = self.known(names)
         silent: dict[str, str] = {}
-        for group in _groups([name for name in names if name not in known]):
-            silent |= self._list(group)
+        new = [name for name in names if name not in known]
+        for start in range(0, len(new), LISTED_AT_ONCE):
+            silent |= self._list(new[start : start + LISTED_AT_ONCE])
         return Listings(of=self.known(names), silent=silent)
 
     def _list(self, names: Sequence[str]) -> dict[str, str]:
@@ -198,8 +199,3 @@ class Testbed:
         volume = volume_name(server, read_pins(self.checkout.root).recipe, places_among(name))
         digest = digest_of([server.digest, volume])
         return self.checkout.state / LISTED / f"{name}-{digest[:16]}.json"
-
-
-def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), LISTED_AT_ONCE):
-        yield names[start : start + LISTED_AT_ONCE]

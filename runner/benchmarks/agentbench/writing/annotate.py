@@ -70,17 +70,14 @@ class TrialSetup:
         try:
             outcome = await self._conversation(draft, router, model, events).run()
         finally:
-            self._pay(model, events)
+            for event in events:
+                if isinstance(event, Usage):
+                    self.purse.add(model.name, event)
             await model.close()
         trial = _trial(model.name, outcome, events, router)
         judged = await self.judge.judge(draft, trial)
-        return trial.model_copy(
-            update={
-                "passed": judged.passed,
-                "reason": judged.reason,
-                "judge": self.judge.name,
-            }
-        )
+        told = {"passed": judged.passed, "reason": judged.reason, "judge": self.judge.name}
+        return trial.model_copy(update=told)
 
     def _conversation(
         self, draft: QueryDraft, router: Router, model: Model, events: list[Event]
@@ -100,11 +97,6 @@ class TrialSetup:
     def _left_usd(self) -> float | None:
         left = self.purse.left_usd
         return None if left is None else left - self.purse.usd
-
-    def _pay(self, model: Model, events: Sequence[Event]) -> None:
-        for event in events:
-            if isinstance(event, Usage):
-                self.purse.add(model.name, event)
 
 
 def _trial(model: str, outcome: Outcome, events: Sequence[Event], router: Router) -> DraftTrial:
