@@ -19,11 +19,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import docker
-import mcp
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from runner.agents.packaged.program import ensure_program, read_agent
 from runner.benchmarks import BENCHMARKS
@@ -50,6 +48,9 @@ from tests.bench_toolbench import TASKS
 from tests.bench_toolbench import figures as toolbench_figures
 from tests.mutations import Answer, shipped
 from tests.mutations import figures as mutation_figures
+
+if TYPE_CHECKING:
+    from mcp.client.stdio import StdioServerParameters
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = str(Path(sys.executable).parent / "fairtrial")
@@ -277,6 +278,10 @@ class ServerCost:
 
     async def on_host_sec(self) -> float:
         """With MCP's own stdio client: the floor."""
+        # Late: every worker of pytest collects the test that imports this file.
+        import mcp
+        from mcp.client.stdio import stdio_client
+
         with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w") as errors:
             server = self._on_host(Path(name))
             # Set up as in a cell: its newer handshake, or its cache, would make the floor another.
@@ -299,6 +304,8 @@ class ServerCost:
             WORKSPACE: str(workspace),
             STATE: str(folder / "state"),
         }
+        from mcp.client.stdio import StdioServerParameters  # late, as above
+
         argv, env = self.launched
         return StdioServerParameters(
             command=sys.executable,

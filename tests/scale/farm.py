@@ -61,9 +61,15 @@ class Kept:
         self._process.send_signal(signal.SIGKILL)
 
     def stop(self) -> None:
+        self.ask_to_end()
+        self.wait_for_end()
+
+    def ask_to_end(self) -> None:
         self._over.set()
         self._keeper.join()
         self._process.terminate()
+
+    def wait_for_end(self) -> None:
         try:
             self._process.wait(30)
         except subprocess.TimeoutExpired:
@@ -143,5 +149,9 @@ class Farm:
         self.stop()
 
     def stop(self) -> None:
-        for process in (*self.workers, self.scheduler):
-            process.stop()
+        # Together: each takes seconds to take its leave.
+        for worker in self.workers:
+            worker.ask_to_end()
+        for worker in self.workers:
+            worker.wait_for_end()
+        self.scheduler.stop()

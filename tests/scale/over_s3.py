@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-import s3fs
-
 from runner.records.run_store import RunStore
 from tests.helpers import PATIENCE_SEC
 from tests.scale.farm import Farm, free_port, serving
@@ -20,6 +18,8 @@ from tests.scale.tiny import Ground, tiny_cells, tiny_run
 @contextmanager
 def bucket(log: Path) -> Iterator[str]:
     """Its URL; the environment names the server meanwhile, as a worker's does."""
+    import s3fs  # every worker of pytest collects this file
+
     port = free_port()
     environ = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",

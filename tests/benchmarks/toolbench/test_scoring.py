@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import binomtest
 
 from runner.benchmarks.toolbench.defects import defects, unresolved_gold
 from runner.benchmarks.toolbench.responses import read_responses
@@ -99,6 +98,8 @@ def test_intervals_of_shares_are_wilson_s(passed: int, n: int, low: float, high:
 
 
 def test_no_interval_differs_from_scipy_s_in_its_last_bit() -> None:
+    from scipy.stats import binomtest  # every worker collects this file
+
     for n in range(1, 40):
         for passed in range(n + 1):
             theirs = binomtest(passed, n).proportion_ci(method="wilson")
