@@ -13,8 +13,8 @@ _list:
 demo *ARGS:
     @{{ fairtrial }} demo "$@"
 
-# Three workers a core: most tests wait for a process or a container, and leave theirs idle.
-workers := "$(( 3 * $(getconf _NPROCESSORS_ONLN) ))"
+# Two workers a core: most tests wait for a process or a container, and leave theirs idle.
+workers := "$(( 2 * $(getconf _NPROCESSORS_ONLN) ))"
 
 # Lint, types and every test; ARGS go to pytest
 test *ARGS:
@@ -22,7 +22,7 @@ test *ARGS:
     .venv/bin/mypy >"$types" 2>&1 & checking=$!; \
     .venv/bin/ruff check . || code=1; \
     .venv/bin/ruff format --check . || code=1; \
-    {{ python }} -m pytest -n {{ workers }} --maxprocesses 6 \
+    {{ python }} -m pytest -n {{ workers }} --maxprocesses 4 \
         --dist loadfile --no-loadscope-reorder "$@" || code=$?; \
     wait $checking || [ $code != 0 ] || code=1; \
     cat "$types"; rm "$types"; \
