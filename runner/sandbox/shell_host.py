@@ -21,6 +21,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 DRAIN_SEC = 0.2
@@ -228,16 +229,24 @@ def held_back(pid: int) -> bytes:
 def stdout_in_library() -> tuple[str, int]:
     """The file of C's library, and how far behind its beginning `stdout` lies in memory."""
     own = ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(None), STDOUT))
-    maps = read("/proc/self/maps").splitlines()
-    library = next(line.split()[5] for line in maps if line.endswith("/libc.so.6"))
+    library = next(it[5] for it in mapped(os.getpid()) if it[5].endswith("/libc.so.6"))
     return library, own - beginning(os.getpid(), library)
 
 
 def beginning(pid: int, library: str) -> int:
     """Where a process has a library in its memory; 0 if nowhere. Raises OSError if it is gone."""
-    maps = read(f"/proc/{pid}/maps").splitlines()
-    found = (line.partition("-")[0] for line in maps if line.split()[5:] == [library])
+    found = (it[0].partition("-")[0] for it in mapped(pid) if it[5] == library)
     return int(next(found, "0"), 16)
+
+
+def mapped(pid: int) -> Iterator[list[str]]:
+    """Of each file in a process's memory six words, its place first and its path last."""
+    # Of a large process it is longer than what `read` takes.
+    with open(f"/proc/{pid}/maps", "rb") as file:  # noqa: PTH123 - as in `read`
+        for line in file:
+            words = line.decode(errors="replace").split()
+            if len(words) == 6:
+                yield words
 
 
 def members(session: int) -> list[int]:

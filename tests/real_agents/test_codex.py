@@ -375,7 +375,7 @@ def test_an_agent_that_is_killed_before_its_last_event_loses_no_token(cells: Cel
     def policy(asked: Asked) -> Reply:
         if asked.results:
             usage = Usage(input_tokens=1500, cached_tokens=1000, output_tokens=40)
-            return Reply(text=ANSWER, usage=usage, wait_sec=4)
+            return Reply(text=ANSWER, usage=usage, wait_sec=8)
         calls = (shell_call(asked, KILL_LATER),)
         return Reply(text="I look.", calls=calls, usage=Usage(input_tokens=1000, output_tokens=30))
 

@@ -329,8 +329,10 @@ def test_an_agent_that_stops_every_shell_has_none_and_keeps_its_cell(
         return await asyncio.gather(*map(stopped, every))
 
     begun = time.monotonic()
-    # The server is another user's, and goes on.
-    assert asyncio.run(main()) == [({NO_SHELL}, "here")] * 2
+    for outputs, said in asyncio.run(main()):
+        # A shell that is begun anew may be there for a moment, until it is stopped as well.
+        assert NO_SHELL in outputs and outputs <= {NO_SHELL, *LOST}
+        assert said == "here", "the server is another user's, and goes on"
     # An engine that waits for a stopped process keeps the container until its deadline.
     assert time.monotonic() - begun < PATIENCE_SEC / 2
 

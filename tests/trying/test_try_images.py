@@ -113,9 +113,7 @@ def test_one_command_goes_from_an_image_to_a_report_and_its_digest_is_its_lock(
     assert (spec.image, spec.command) == (f"{NAME}@{image}", ("{workspace}",))
     assert [path.name for path in folder.iterdir()] == ["server.yaml"]
     assert sorted(spec.canaries[0].contains.split(":")[:1]) == ["app.py"]
-    results = (made.root / ".fairtrial/tries" / folder.name / "runs").glob(
-        "*/cells/*/*/result.json"
-    )
+    results = (made.root / ".fairtrial/tries").glob(f"{folder.name}-*/runs/*/cells/*/*/result.json")
     cells = [json.loads(path.read_text()) for path in results]
     measured = {cell["cell"]["server"]: cell for cell in cells}
     assert {cell["outcome"]["kind"] for cell in cells} == {"answered"}
