@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary, find_canary
 from runner.authoring.onboarding.onboarding_state import DEFAULT_SCENARIO
-from runner.authoring.onboarding.starting import folders_of
+from runner.authoring.onboarding.starting import last_try
 from runner.authoring.onboarding.targets import symbols_of
 from runner.authoring.onboarding.tool_roles import writers
 from runner.catalog.catalog import LoadedScenario, LoadedServer
@@ -99,9 +99,9 @@ class Stand:
 
 def stand(checkout: Checkout, name: str, scenario: str) -> Stand:
     """A server that ships, is the project's, or was tried last. Raises FairtrialError."""
-    if name not in {*checkout.catalog.servers, *checkout.catalog.testbed}:
-        for tried in folders_of(checkout.state / "tries" / name)[:1]:
-            checkout = checkout.over(tried)
+    tried = last_try(checkout.state / "tries" / name)
+    if name not in {*checkout.catalog.servers, *checkout.catalog.testbed} and tried:
+        checkout = checkout.over(tried)
     server = checkout.server(name)
     loaded = checkout.scenario(scenario or _scenario_of(checkout, server))
     return Stand(checkout=checkout, server=server, loaded=loaded)

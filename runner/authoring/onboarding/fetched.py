@@ -154,7 +154,6 @@ END
 )
 _USES_MODELS = re.compile(r"^(?:sentence-transformers|fastembed|chromadb)==", re.MULTILINE)
 KNOWN = (GRAMMARS, TOKENIZER_SUPPLY, MODEL_SUPPLY)
-"""6, 6 and 8 of the servers that `remedies` counts have them."""
 
 
 def packages_for(lock: Path, programs: Iterable[str]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from runner.authoring.onboarding import installs, repository_choice
+from runner.authoring.onboarding import fetched, installs, repository_choice
 from runner.authoring.onboarding.canaries import FoundCanary
 from runner.authoring.onboarding.installs import Change
 from runner.authoring.onboarding.launches import Launch
@@ -44,6 +44,13 @@ Install = Remedy[Callable[["OnboardingState", "Start"], list[Change]]]
 Way = Remedy[Callable[["SearchContext", "StartAttempt"], list[Launch]]]
 Telling = Remedy[Callable[[SettingUp], Awaitable[FoundCanary | None]]]
 
+# It fetches grammars, tables of tokens or an embedding model when it runs.
+SUPPLIES = (
+    Remedy(fetched.GRAMMARS, hits=6),
+    Remedy(fetched.TOKENIZER_SUPPLY, hits=6),
+    Remedy(fetched.MODEL_SUPPLY, hits=8),
+)
+"""With what is locked: nobody waits for a complaint."""
 # A language server, linter or other program is not there.
 PROGRAMS: tuple[Install, ...] = (Remedy(installs.program, hits=1, most=3),)
 INSTALLS: tuple[Install, ...] = (
@@ -97,3 +104,14 @@ FINDERS: tuple[Telling, ...] = (
     Remedy(SettingUp.index_for_finding, RECORDED),
 )
 """Where something shows, and not by a tool that finds things."""
+REMEDIES: tuple[Remedy[Any], ...] = (
+    *SUPPLIES,
+    *INSTALLS,
+    FOLDER,
+    PROGRAM_FIRST,
+    *WAYS,
+    *TOLD,
+    *LAST,
+    *FINDERS,
+    REPOSITORY,
+)

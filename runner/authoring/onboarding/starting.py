@@ -134,18 +134,17 @@ def name_for(asked: ServerSource, checkout: Checkout) -> str:
 
 def _project_of(tried: Path, about: About) -> Path:
     """Each repository or scenario asked about has its own, or an older report lost its scenario."""
-    place = [str(Path(about.repo).resolve()) if Path(about.repo).is_dir() else about.repo]
     if not about.repo and not about.scenarios:
         return tried
-    return tried.with_name(f"{tried.name}-{digest_of([*place, *about.scenarios])[:8]}")
+    place = str(Path(about.repo).resolve()) if Path(about.repo).is_dir() else about.repo
+    return tried.with_name(f"{tried.name}-{digest_of([place, *about.scenarios])[:8]}")
 
 
-def folders_of(tried: Path) -> list[Path]:
-    """Of the tries of a server, the last one first."""
-    found = [tried, *tried.parent.glob(f"{tried.name}-{'[0-9a-f]' * 8}")]
-    began = [path / PROJECT_LOCK for path in found]
-    known = sorted((it for it in began if it.is_file()), key=lambda it: it.stat().st_mtime)
-    return [it.parents[1] for it in reversed(known)]
+def last_try(tried: Path) -> Path | None:
+    """The project of the last try of a server, whatever it was asked about; None without one."""
+    every = [tried, *tried.parent.glob(f"{tried.name}-{'[0-9a-f]' * 8}")]
+    begun = [it for it in every if (it / PROJECT_LOCK).is_file()]
+    return max(begun, key=lambda it: (it / PROJECT_LOCK).stat().st_mtime, default=None)
 
 
 def begin(project: Path, anew: Sequence[str] = ("images", "scenarios", "locks")) -> None:
