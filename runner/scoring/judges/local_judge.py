@@ -5,8 +5,8 @@ the model is asked whether the passage states the fact: what counts is how proba
 next word of its reply, against `no`. Places, weights and sums are counted as the model judge's are
 (counting.py); the passage is the quote. It sees no source, no arm, no trace and no other passage.
 
-What it is worth (tests/bench_local_judge.py; Qwen2.5-Coder-1.5B-Instruct Q4_K_M), on 72 rows of the
-five scenarios that its threshold was not fitted on, a third of each kind:
+What it is worth (at commit b9a078c2, with Qwen2.5-Coder-1.5B-Instruct Q4_K_M), on 72 rows of
+the five scenarios that its threshold was not fitted on, a third of each kind:
 
 - AUC .85 (.78 to .92): .89 against facts that are absent, .80 against facts turned round by hand
 - at the threshold .75 of the rows are read right (.67 to .83), and .67 by who always says no: 14 of
@@ -55,7 +55,7 @@ from runner.support.token_estimate import CHARS_PER_TOKEN
 
 THRESHOLD = 0.44
 """Of `yes`, from which a fact counts as stated: the best balanced accuracy on 48 rows of four
-scenarios, by tests/bench_local_judge.py with Qwen2.5-Coder-1.5B-Instruct Q4_K_M (sha256 cc324af0…).
+scenarios, at commit b9a078c2 with Qwen2.5-Coder-1.5B-Instruct Q4_K_M (sha256 cc324af0…).
 Other weights would want another one, and are read by this one all the same."""
 BEGUN = '{"verdict": "'
 YES, NO = ("yes", "y"), ("no", "n")

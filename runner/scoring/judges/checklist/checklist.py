@@ -30,12 +30,13 @@ Each rule below turns away one way of gaming this; tests/judges/test_checklist.p
   (`fluency.py`); what is hidden, asked or called false is not said (`hidden.py`, `sentences.py`)
 - both the fact and its opposite: a fact that is negated, or denied by a `never`, loses its credit
 
-What words cannot do (measured by `python -m tests.bench_judge`):
+What words cannot do (the first two as `fairtrial verify-anchors` measures them, the others once, at
+commit b9a078c2):
 
-- tell a turned fact from a right one: of 187 references with one fact turned round by hand, 24 earn
-  less than the original (13 %). Fluent and wrong anchors, graded .21 to .26, earn .48 to .73.
+- tell a turned fact from a right one: of 162 references with one fact turned round by hand, 24 earn
+  less than the original (15 %). Fluent and wrong anchors, graded .21 to .26, earn .48 to .73.
+- rank: over 53 anchors rho is .86, and .72 over the 41 that answer anything. It screens.
 - read what is right in other words: answers written to deserve .95 earn .56 and .70.
-- rank: over 53 anchors rho is .86, and .71 over the 41 that answer anything. It screens.
 - see exchanged names (.77 of a reference with each name in the next one's place) or citations that
   were left out (.60): facts without places are known by their words alone.
 - tell short rows in no order from short rows: words' order takes about ten pairs to show.
