@@ -56,6 +56,33 @@ sys.exit(main._run_verb(argparse.Namespace(root=sys.argv[1], verb="run")))
 """
 
 
+SWALLOWED = """
+import os, signal, sys, time
+from runner.support.interrupts import heeded
+
+class Waits:
+    def __del__(self):
+        os.kill(os.getpid(), int(sys.argv[1]))
+        time.sleep(0.2)
+
+try:
+    with heeded():
+        one, other = Waits(), Waits()
+        del one
+        del other
+        time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_falls_into_a_finalizer_still_ends_the_verb(number: signal.Signals) -> None:
+    argv = [sys.executable, "-c", SWALLOWED, str(int(number))]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_SEC, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.parametrize(("cause", "code"), [("signal", 130), ("nothing", 70)])
 def test_a_signal_that_a_library_makes_an_error_of_its_own_of_ends_in_130(
     tmp_path: Path, cause: str, code: int

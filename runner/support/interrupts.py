@@ -1,19 +1,24 @@
 """Ctrl-C, SIGTERM and SIGHUP: each ends a verb in order, once.
 
 The first raises KeyboardInterrupt, or waits for the end of a `held` block; a later one changes
-nothing, so that whatever tidies up is left to do so.
+nothing, so that whatever tidies up is left to do so. One that fell into a finalizer, which swallows
+what is raised in it, is sent again.
 """
 
 from __future__ import annotations
 
 import atexit
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AGAIN_SEC = 0.05
+"""After a finalizer has swallowed it. GitPython's wait for a git process to end."""
 
 
 class _State:
@@ -23,9 +28,13 @@ class _State:
     """A signal has come."""
     raised = False
     """And it was acted upon."""
+    number = int(signal.SIGINT)
+    """Which it was."""
     holds = 0
     stop: Callable[[], None] | None = None
     """What a signal does in the place of raising."""
+    again: threading.Timer | None = None
+    """Sends a swallowed signal once more."""
 
 
 _STATE = _State()
@@ -42,9 +51,14 @@ def heeded() -> Iterator[None]:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, _take)
+    told = sys.unraisablehook
+    sys.unraisablehook = _not_in_a_finalizer(told)
     try:
         yield
     finally:
+        sys.unraisablehook = told
+        if _STATE.again is not None:
+            _STATE.again.cancel()
         if _STATE.stopping:
             # The process ends now, which takes a while: with the handlers of before, a second
             # signal would kill it, and its exit code would not say 130.
@@ -60,10 +74,26 @@ def _ignore(numbers: tuple[signal.Signals, ...]) -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _take(_number: int, _frame: FrameType | None) -> None:
+def _not_in_a_finalizer(
+    told: Callable[[sys.UnraisableHookArgs], None],
+) -> Callable[[sys.UnraisableHookArgs], None]:
+    def hook(swallowed: sys.UnraisableHookArgs) -> None:
+        if not (_STATE.raised and isinstance(swallowed.exc_value, KeyboardInterrupt)):
+            told(swallowed)
+            return
+        # Without this the verb would go on to its end, and no Ctrl-C would stop it any more.
+        _STATE.stopping = _STATE.raised = False
+        _STATE.again = threading.Timer(AGAIN_SEC, os.kill, (os.getpid(), _STATE.number))
+        _STATE.again.daemon = True
+        _STATE.again.start()
+
+    return hook
+
+
+def _take(number: int, _frame: FrameType | None) -> None:
     if _STATE.stopping:
         return
-    _STATE.stopping = True
+    _STATE.stopping, _STATE.number = True, number
     if _STATE.stop is not None:
         _STATE.raised = True
         _STATE.stop()
