@@ -209,7 +209,7 @@ def _ground_source(name: str, chars: int) -> None:
 def _worst(
     what: str, names: Iterable[str], work: Callable[[str, int], None], chars: int
 ) -> list[dict[str, Any]]:
-    """The seconds of the slowest input, and the growth of that which grows most.
+    """The slowest input beside prose of that size, and the growth of that which grows most.
 
     All are tried at an eighth of the size and at half of that, and those that are slowest there,
     or grow most, in full: all in full would take the better part of an hour.
@@ -233,8 +233,14 @@ def _worst(
         if name in taken
     }
     slowest = max(full, key=lambda name: full[name])
+    floor = _cpu(partial(ground, _FILLER * (chars // len(_FILLER)), zoo.TREE))
     return [
-        {"name": f"{what}, CPU s", "value": full[slowest], "bound": 10.0, "detail": slowest},
+        {
+            "name": f"{what} / prose of that size",
+            "value": full[slowest] / floor,
+            "bound": 20.0,
+            "detail": f"{full[slowest]:.2f} CPU s / {floor:.2f}; {slowest}",
+        },
         {
             "name": "  an eighth of it / a sixteenth",
             "value": grown.get(steepest, 0.0),

@@ -6,7 +6,6 @@ A judge is asked about hundreds of steps, so its answers are kept as one figure 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from runner.records import (
 from runner.records.run_store import write_whole
 from runner.scoring.judges.checklist.hidden import visible
 from runner.scoring.judges.quotes import find_quote
+from runner.scoring.judges.replies import file_stem
 from runner.scoring.rank_agreement import DECIMALS
 from runner.support.errors import AnchorsDrifted, CatalogError, Drift, NoVerdict
 from runner.support.tree_digest import digest_of_bytes
@@ -203,16 +203,11 @@ def write(
 
 def forget(root: Path, keep: Iterable[str]) -> None:
     """Remove the files of judges that are not in the lock any more; git keeps them."""
-    kept = {_file_name(name) for name in keep}
+    kept = {f"{file_stem(name)}.json" for name in keep}
     for path in (root / EXAMINATIONS).glob("*.json"):
         if path.name not in kept:
             path.unlink()
 
 
 def _place(judge: Judge) -> str:
-    return f"{EXAMINATIONS}/{_file_name(judge.name)}"
-
-
-def _file_name(name: str) -> str:
-    """`model:claude-x` -> `model-claude-x.json`: a colon is no part of a file's name everywhere."""
-    return re.sub(r"[^\w.-]+", "-", name) + ".json"
+    return f"{EXAMINATIONS}/{file_stem(judge.name)}.json"

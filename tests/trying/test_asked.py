@@ -34,6 +34,7 @@ from runner.authoring.onboarding.server_source import (
 )
 from runner.authoring.onboarding.server_stderr import own_words
 from runner.authoring.onboarding.start_attempt import StartAttempt
+from runner.authoring.onboarding.starting import About, _project_of
 from runner.authoring.onboarding.targets import TargetSymbol
 from runner.authoring.onboarding.telling import calls_spelled, for_setup, named_by
 from runner.authoring.onboarding.tool_roles import for_looking, said_of_all, writers, writes
@@ -60,6 +61,19 @@ def test_what_names_nothing_is_refused_with_what_can_be_named(text: str) -> None
     with pytest.raises(FairtrialError) as caught:
         read_asked(text, ())
     assert "npm:NAME" in caught.value.hint
+
+
+def test_a_try_about_something_else_has_a_project_of_its_own(tmp_path: Path) -> None:
+    about = [
+        About(),
+        About(scenarios=("small",)),
+        About(repo=str(tmp_path)),
+        About(repo=str(tmp_path), commit="v1"),
+        About(repo=str(tmp_path), dirty=True),
+        About(repo=f"file://{tmp_path}"),
+    ]
+    assert len({_project_of(tmp_path, one) for one in about}) == len(about)
+    assert _project_of(tmp_path, about[2]) == _project_of(tmp_path, About(repo=f"{tmp_path}/."))
 
 
 def test_a_short_name_keeps_its_scope_and_none_is_called_shell() -> None:

@@ -124,13 +124,15 @@ def test_a_saved_server_has_a_proven_probe_for_each_repository_that_shows_one(
 def test_an_interrupted_try_is_begun_again_where_it_was(made: Checkout) -> None:
     asked = ["try", "--scenario", "small", "--dry-run", *command(made, "flag")]
     argv = made.argv(*asked)
+    printed = []
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
+            printed.append(line)
             if line.startswith("3/6"):
                 process.send_signal(signal.SIGINT)
         process.wait(PATIENCE_SEC)
-    assert process.returncode == 130
+    assert process.returncode == 130, "".join(printed)
     again = made.said(*asked)
     assert again.returncode == 0, again.stderr
     assert re.search(r"^offline, \d+ cells$", again.stdout, re.MULTILINE), "what it would take"

@@ -133,11 +133,12 @@ def name_for(asked: ServerSource, checkout: Checkout) -> str:
 
 
 def _project_of(tried: Path, about: About) -> Path:
-    """Each repository or scenario asked about has its own, or an older report lost its scenario."""
+    """What is asked about has its own, at each commit, or an older report lost its scenarios."""
     if not about.repo and not about.scenarios:
         return tried
     place = str(Path(about.repo).resolve()) if Path(about.repo).is_dir() else about.repo
-    return tried.with_name(f"{tried.name}-{digest_of([place, *about.scenarios])[:8]}")
+    which = [place, about.commit, about.dirty, *about.scenarios]
+    return tried.with_name(f"{tried.name}-{digest_of(which)[:8]}")
 
 
 def last_try(tried: Path) -> Path | None:

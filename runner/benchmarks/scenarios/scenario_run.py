@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from runner.runs.judging import with_endpoints
 from runner.runs.run_people import PEOPLE_OF_RUN, arm_errors
 from runner.scoring import judges
 from runner.scoring.judges.judge_settings import JudgeSettings
-from runner.scoring.judges.replies import REPLIES, Replies
+from runner.scoring.judges.replies import REPLIES, Replies, file_stem
 from runner.support.errors import FairtrialError, GateError
 
 GatePolicy = Literal["require", "skip", "prefer"]
@@ -82,8 +81,7 @@ class AskedJudge:
         After a change of what is counted, whoever has that folder counts the same replies anew.
         """
         judging = self.judging or Judging()
-        name = re.sub(r"[^\w.-]+", "-", "+".join(judging.judges))
-        kept = (checkout.judges_of or checkout.root) / REPLIES / name
+        kept = (checkout.judges_of or checkout.root) / REPLIES / file_stem("+".join(judging.judges))
         return self.settings(checkout, judging, kept, Replies(folder=kept).spent_usd())
 
     def with_judging(self, judging: Judging | None) -> AskedJudge:

@@ -7,6 +7,7 @@ are looked for in the answer again: a file that somebody edits can claim less th
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,11 @@ from runner.records.run_store import write_whole
 
 REPLIES = "locks/replies"
 """Of the anchors, by judge."""
+
+
+def file_stem(judge: str) -> str:
+    """`model:claude-x` -> `model-claude-x`: a colon is no part of a file's name everywhere."""
+    return re.sub(r"[^\w.-]+", "-", judge)
 
 
 class KeptReply(Record):
