@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from runner.catalog.catalog import load_catalog
-from runner.catalog.locks import write_repos_lock
-from runner.cli.main import main
 from runner.gate import gate
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
@@ -22,17 +19,15 @@ from runner.records.transcript_files import iter_transcript, split
 from runner.report import html, markdown, terminal
 from runner.report.build_report import build_report
 from runner.report.records import Report
-from runner.repositories.repository import fetch_source
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.steps import must_find
-from tests.anchors.material import CORE, Judging, Tree, accept, locked, regrade, verify
-from tests.checkout import git
+from tests.anchors.material import CORE, Judging, Tree, accept, locked, pin_shop, regrade, verify
+from tests.checkout import ended
 from tests.report import loaded
-from tests.scoring.material import GOOD, RUBRIC, SCENARIO, TREE
+from tests.scoring.material import GOOD, RUBRIC, SCENARIO
 from tests.test_audit import Ran, planned
 
 HELD_OUT_RUBRIC = "scenarios/held-out/queue-one/rubric.yaml"
-CORE_SCENARIO = f"scenarios/core/{CORE}/scenario.yaml"
 CORE_RUBRIC = f"scenarios/core/{CORE}/rubric.yaml"
 
 
@@ -45,18 +40,9 @@ def tree(tmp_path: Path) -> Tree:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made once: the checklist is asked about every pair for its first generation."""
     upstream = tmp_path_factory.mktemp("upstream")
-    for path in TREE.paths():
-        (upstream / path).parent.mkdir(parents=True, exist_ok=True)
-        (upstream / path).write_bytes(TREE.read(path))
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "shop"]):
-        git(upstream, *arguments)
     root = tmp_path_factory.mktemp("shop")
     made = Tree.made(root)
-    made.edit(CORE_SCENARIO, "url: /shop", f"url: file://{upstream}")
-    made.edit(CORE_SCENARIO, "'" + "0" * 40 + "'", git(upstream, "rev-parse", "HEAD"))
-    source = load_catalog(root).scenarios[CORE].scenario.repository
-    fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
-    write_repos_lock(root, {source.label: fetched.pin})
+    pin_shop(made, upstream)
     accept(made, reason="first generation")
     return root
 
@@ -69,11 +55,7 @@ def with_shop(tmp_path: Path, shop: Path) -> Tree:
 
 
 def fairtrial(tree: Tree, *arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(["--root", str(tree.root), *arguments])
-    code = caught.value.code
-    assert isinstance(code, int)
-    return code
+    return ended("--root", tree.root, *arguments)
 
 
 def finished_run(tree: Tree, *, ungated: bool = False, answers: Sequence[str] = GOOD) -> RunStore:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runner.cli.main import main
 from runner.gate.anchor_sheet import PEOPLE, anchor_sheet, anchors_to_grade, judged_items
 from runner.records import GradingSheet, SheetGrades
 from runner.report.html import sheet_page
@@ -26,16 +25,6 @@ SEED = 7
 needs_chromium = pytest.mark.skipif(
     browser.found() is None, reason="no Chromium here: `just test-page` installs one"
 )
-
-
-@pytest.fixture
-def fairtrial(tree: Tree, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    def command(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["--root", str(tree.root), *words])
-        return int(ended.value.code or 0), *capsys.readouterr()
-
-    return command
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from runner.agents.models.model_settings import Endpoint, ModelSettings
 from runner.agents.spending import JudgeBudget
 from runner.catalog.commit_lines import CommitLines
@@ -101,6 +103,11 @@ class Reader:
             purse=JudgeBudget(priced={name: PRICE}, left_usd=left_usd),
         )
         return ModelJudge(name, settings)
+
+    def is_asked_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever opens a model of Anthropic's in this process reaches this reader."""
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", self.url)
 
     def take(self, path: str, body: dict[str, Any]) -> bytes:
         if path.endswith("/messages"):
