@@ -501,17 +501,7 @@ def sealed_again(result: Any) -> None:
     result["digest"] = digest_of(CellResult.model_validate_json(json.dumps(result)))
 
 
-def test_an_injected_attempt_0_is_not_read_and_named(
-    ran: Ran, honest: dict[str, float | None]
-) -> None:
-    shutil.copytree(ran.folder("shell"), ran.folder("good").with_name("attempt-0"))
-    whole = ran.audit.whole()
-    assert loaded.figures(whole) == honest
-    assert named(whole) == {("attempt-0", "")}
-    assert [item.attempts for item in whole.cells] == [1, 1]
-
-
-@pytest.mark.parametrize("name", ["attempt-01", "attempt-1.bak", "notes.txt"])
+@pytest.mark.parametrize("name", ["attempt-0", "attempt-01", "attempt-1.bak", "notes.txt"])
 def test_a_folder_that_is_no_attempt_is_not_counted_and_named(
     ran: Ran, honest: dict[str, float | None], name: str
 ) -> None:
@@ -690,10 +680,6 @@ def test_a_replay_under_a_language_models_name_is_still_a_replay(
     printed = capsys.readouterr()
     assert "Made from a replayed recording" in printed.out
     assert "cell.model: says claude-opus-9, found replay" in printed.err
-
-
-def test_offline_has_one_identity() -> None:
-    assert open_model("offline").identity == open_model("offline").identity
 
 
 # --- the catalog ----------------------------------------------------------------------------

@@ -9,16 +9,12 @@ from typing import Any
 
 import pytest
 
-from runner.gate import gate
 from runner.records import (
-    Judging,
     Plan,
     digest_of,
 )
 from runner.records.run_store import RunStore
 from runner.scoring import judges
-from runner.scoring.judges.judge_settings import JudgeSettings
-from runner.support.errors import NoVerdict
 from tests.anchors.material import CORE, Tree, locked, pin_shop
 from tests.anchors.material import Judging as ByText
 from tests.checkout import ended
@@ -324,14 +320,6 @@ def test_another_judge_is_one_class_and_one_line(fairtrial: Any, tree: Tree, wor
     assert (verdict["judge"], verdict["quality"]) == (word, 1.0)
     code, _, err = fairtrial(*asked, "--judge", "word")
     assert code == 1 and "word:<word>" in err
-
-
-def test_the_gate_refuses_another_judge_until_it_has_judged_the_anchors(
-    tmp_path: Path, word: str
-) -> None:
-    judge = judges.open_judge(JudgeSettings(judging=Judging(judges=(word,))))
-    with pytest.raises(NoVerdict, match=f"no generation holds a verdict of the judge {word}"):
-        gate.verify(locked(tmp_path).root, judge)
 
 
 @pytest.mark.parametrize("beside", [[], ["checklist"]], ids=["alone", "in a panel"])
