@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,8 @@ from tests.anchors.material import (
     regrade,
     verify,
 )
+from tests.checkout import committed
+from tests.checkout import git as git_in
 
 ONE = "scenarios/held-out/queue-one"
 GOLD = f"{ONE}/gold_scores.json"
@@ -442,13 +443,11 @@ def test_gold_weights_moved_without_a_regrade_lose(tree: Tree) -> None:
 
 
 def git(tree: Tree, *arguments: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *who, *arguments], cwd=tree.root, check=True, capture_output=True)
+    git_in(tree.root, *arguments)
 
 
 def commit(tree: Tree) -> None:
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "x"]):
-        git(tree, *arguments)
+    committed(tree.root)
 
 
 def test_a_chain_rewritten_in_a_worktree_is_seen_by_git(tree: Tree, tmp_path: Path) -> None:
