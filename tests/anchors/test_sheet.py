@@ -196,10 +196,10 @@ def test_the_gate_says_how_many_people_have_graded(
 # --- the alt-test -------------------------------------------------------------------------------
 
 
-def drawn(seed: int, noise: Sequence[float], items: int = 60) -> list[list[float]]:
+def drawn(seed: int, noise: Sequence[float]) -> list[list[float]]:
     """Raters of the same items, each with so much noise."""
     dice = random.Random(seed)
-    true = [dice.random() for _ in range(items)]
+    true = [dice.random() for _ in range(60)]
     return [[value + dice.gauss(0, one) for value in true] for one in noise]
 
 

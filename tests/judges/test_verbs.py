@@ -186,14 +186,19 @@ def test_small_differences_of_criteria_are_never_shown(
         assert item["difference"] is None or abs(item["difference"]) >= 0.05
 
 
-def test_an_answer_is_judged_by_a_model_with_each_quote(
-    fairtrial: Any, tree: Tree, reader: Reader
-) -> None:
+def good_answer(tree: Tree) -> Path:
     steps = []
     for step, text in zip(SCENARIO.steps, GOOD, strict=True):
         steps.append({"name": step.name, "text": text})
     path = tree.root / "answer.json"
     path.write_text(json.dumps({"steps": steps}))
+    return path
+
+
+def test_an_answer_is_judged_by_a_model_with_each_quote(
+    fairtrial: Any, tree: Tree, reader: Reader
+) -> None:
+    path = good_answer(tree)
     asked = ["judge", "--scenario", CORE, "--answer", str(path), "--judge", SONNET]
     code, out, err = fairtrial(*asked, "--json")
     assert code == 0, err
@@ -308,11 +313,7 @@ def word(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_another_judge_is_one_class_and_one_line(fairtrial: Any, tree: Tree, word: str) -> None:
-    given = []
-    for step, text in zip(SCENARIO.steps, GOOD, strict=True):
-        given.append({"name": step.name, "text": text})
-    path = tree.root / "answer.json"
-    path.write_text(json.dumps({"steps": given}))
+    path = good_answer(tree)
     asked = ("judge", "--scenario", CORE, "--answer", str(path), "--json")
     code, out, err = fairtrial(*asked, "--judge", word)
     assert code == 0, err
