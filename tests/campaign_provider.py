@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from tests.judges.reader import anthropic_stream
-from tests.models.doubles import serving
+from tests.models.doubles import answered_by
 
 MODEL = "claude-sonnet-4-6"
 TURN_SEC = (0.2, 0.8)
@@ -79,13 +79,6 @@ def _reading(text: str) -> dict[str, Any]:
 def provider(seed: int) -> Iterator[Provider]:
     answering = Provider(seed)
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            """Nothing."""
-
-        def do_POST(self) -> None:
-            answering.answer(self)
-
-    with serving(Handler) as url:
+    with answered_by(answering.answer) as url:
         answering.url = url
         yield answering

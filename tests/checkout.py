@@ -94,6 +94,13 @@ def git(folder: Path, *arguments: str, **env: str) -> str:
     return done.stdout.strip()
 
 
+def committed(folder: Path) -> str:
+    """Make all that is in the folder one commit, and return it."""
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "x"]):
+        git(folder, *arguments)
+    return git(folder, "rev-parse", "HEAD")
+
+
 def repository(folder: Path) -> str:
     """A repository with a past, a pinned commit, and a later one that no cell may see.
 
@@ -365,10 +372,15 @@ def make_for_scoring(root: Path) -> Opened:
     commit = repository(root / "upstream")
     Checkout(root, commit).write_scenario()
     (root / "images/servers").mkdir(parents=True)
-    source = opened(root).scenario("small").scenario.repository
+    pin(root, "small")
+    return opened(root)
+
+
+def pin(root: Path, scenario: str) -> None:
+    """Fetch the scenario's repository, and lock what was got."""
+    source = load_catalog(root).scenarios[scenario].scenario.repository
     fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
     write_repos_lock(root, {source.label: fetched.pin})
-    return opened(root)
 
 
 def copy(source: Path, target: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import docker
 
@@ -29,11 +30,13 @@ from runner.records import (
     Scenario,
     ServerCard,
     Step,
+    StepEnd,
     Timings,
 )
 from runner.runs.importing.claude_code import events_in, json_objects
 from runner.sandbox.container import Container, ContainerSpec, open_container
 
+E = TypeVar("E", bound=Event)
 COMMIT = "1" * 40
 NO_TIME = Timings(
     create_sec=0, initialize_sec=0, warm_up_sec=0, canary_sec=0,
@@ -153,8 +156,8 @@ class Scripted:
         return turn
 
 
-def says(text: str, *, tokens: int = 10) -> Turn:
-    return Turn(text=text, calls=(), stop="end", input_tokens=tokens, output_tokens=0)
+def says(text: str) -> Turn:
+    return Turn(text=text, calls=(), stop="end", input_tokens=10, output_tokens=0)
 
 
 def calls(*commands: str, tool: str = "shell", tokens: int = 10) -> Turn:
@@ -197,28 +200,59 @@ def told(agent: str) -> str:
     return system_prompt(agent, Limits(), ModelSettings().output_tokens)
 
 
-def converse_here(
-    agent: str, model: Model, asked: Scenario, folder: Path
-) -> tuple[Outcome, list[Event]]:
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """A conversation that has ended, and what is known of it."""
+
+    outcome: Outcome
+    events: list[Event]
+    totals: UsageTotals
+
+    def only(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def texts(self, kind: type[Any]) -> list[str]:
+        return [event.text for event in self.only(kind)]
+
+    @property
+    def stops(self) -> list[str]:
+        """How each step ended."""
+        return [event.stop for event in self.only(StepEnd)]
+
+
+def converse_here(agent: str, model: Model, asked: Scenario, folder: Path) -> Held:
     """An agent's conversation, with this machine's shell in a folder."""
+    return converse_with(agent, model, asked, Toolbox(LocalSandbox(folder), Limits()))
+
+
+def converse_with(
+    agent: str,
+    model: Model,
+    asked: Scenario,
+    toolbox: Toolbox,
+    *,
+    totals: UsageTotals | None = None,
+) -> Held:
+    """An agent's conversation, with tools of the test's own."""
     events: list[Event] = []
+    spent = totals or UsageTotals()
     made = AGENTS[agent](
         model=model,
         scenario=asked,
-        toolbox=Toolbox(LocalSandbox(folder), Limits()),
+        toolbox=toolbox,
         record=events.append,
-        totals=UsageTotals(),
+        totals=spent,
         system=told(agent),
         instructions="",
     )
 
     async def run() -> Outcome:
         try:
-            return await made.run()
+            return await asyncio.wait_for(made.run(), PATIENCE_SEC)
         finally:
             await model.close()
 
-    return asyncio.run(run()), events
+    return Held(outcome=asyncio.run(run()), events=events, totals=spent)
 
 
 # --- a conversation in a real cell --------------------------------------------------------------

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import http.server
 import io
 import json
 import tarfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+from tests.models.doubles import Quiet, answered_by
 
 
 @contextmanager
@@ -23,35 +23,25 @@ def serving(package: Mapping[str, Any], *, breaks_off: int = 0) -> Iterator[tupl
     tarball, left = _packed(package), [None] * breaks_off
     integrity = "sha512-" + base64.b64encode(hashlib.sha512(tarball).digest()).decode()
 
-    class Registry(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            dist = {"tarball": f"http://{self.headers['Host']}/it.tgz", "integrity": integrity}
-            known = {
-                "name": package["name"],
-                "dist-tags": {"latest": package["version"]},
-                "versions": {package["version"]: {**package, "dist": dist}},
-            }
-            is_package = self.path.endswith(".tgz")
-            body = tarball if is_package else json.dumps(known).encode()
-            self.send_response(200)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            if is_package and left:
-                left.pop()
-                body = body[: len(body) // 2]
-            self.wfile.write(body)
+    def hand_out(request: Quiet) -> None:
+        dist = {"tarball": f"http://{request.headers['Host']}/it.tgz", "integrity": integrity}
+        known = {
+            "name": package["name"],
+            "dist-tags": {"latest": package["version"]},
+            "versions": {package["version"]: {**package, "dist": dist}},
+        }
+        is_package = request.path.endswith(".tgz")
+        body = tarball if is_package else json.dumps(known).encode()
+        request.send_response(200)
+        request.send_header("content-length", str(len(body)))
+        request.end_headers()
+        if is_package and left:
+            left.pop()
+            body = body[: len(body) // 2]
+        request.wfile.write(body)
 
-        def log_message(self, *_: object) -> None: ...
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Registry)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/", integrity
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with answered_by(hand_out) as url:
+        yield f"{url}/", integrity
 
 
 def _packed(package: Mapping[str, Any]) -> bytes:

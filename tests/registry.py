@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import http.server
 import json
 import platform
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
+
+from tests.models.doubles import Quiet, answered_by
 
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 CONFIG = "application/vnd.docker.container.image.v1+json"
@@ -79,26 +80,17 @@ def holding(tar: bytes, entrypoint: Sequence[str], labels: Mapping[str, str]) ->
 def served(registry: Registry) -> Iterator[Registry]:
     """On a port of this machine's loopback."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, kind, body = registry.answer(self.path)
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            if kind == MANIFEST:
-                self.send_header("Docker-Content-Digest", registry.digest)
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
+    def hand_out(request: Quiet) -> None:
+        status, kind, body = registry.answer(request.path)
+        request.send_response(status)
+        request.send_header("Content-Type", kind)
+        request.send_header("Content-Length", str(len(body)))
+        if kind == MANIFEST:
+            request.send_header("Docker-Content-Digest", registry.digest)
+        request.end_headers()
+        if request.command == "GET":
+            request.wfile.write(body)
 
-        do_HEAD = do_GET  # noqa: N815 - the name that the base class calls
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        registry.address = f"localhost:{server.server_port}"
+    with answered_by(hand_out) as url:
+        registry.address = f"localhost:{urlsplit(url).port}"
         yield registry
-        server.shutdown()

@@ -501,17 +501,7 @@ def sealed_again(result: Any) -> None:
     result["digest"] = digest_of(CellResult.model_validate_json(json.dumps(result)))
 
 
-def test_an_injected_attempt_0_is_not_read_and_named(
-    ran: Ran, honest: dict[str, float | None]
-) -> None:
-    shutil.copytree(ran.folder("shell"), ran.folder("good").with_name("attempt-0"))
-    whole = ran.audit.whole()
-    assert loaded.figures(whole) == honest
-    assert named(whole) == {("attempt-0", "")}
-    assert [item.attempts for item in whole.cells] == [1, 1]
-
-
-@pytest.mark.parametrize("name", ["attempt-01", "attempt-1.bak", "notes.txt"])
+@pytest.mark.parametrize("name", ["attempt-0", "attempt-01", "attempt-1.bak", "notes.txt"])
 def test_a_folder_that_is_no_attempt_is_not_counted_and_named(
     ran: Ran, honest: dict[str, float | None], name: str
 ) -> None:
@@ -652,9 +642,9 @@ def test_a_bad_cell_taken_out_of_the_plan_is_missed(ran: Ran) -> None:
 # --- what answered --------------------------------------------------------------------------
 
 
-def renamed(ran: Ran, name: str, **fingerprinted: str) -> None:
+def renamed(ran: Ran, **fingerprinted: str) -> None:
     """The whole run under another model's name, with every digest made again."""
-    cells = ran.store.plan().cells
+    name, cells = "claude-opus-9", ran.store.plan().cells
     renamed_cells = tuple(cell.model_copy(update={"model": name}) for cell in cells)
     plan = ran.store.plan().model_copy(update={"cells": renamed_cells})
     ran.store.write_plan(plan)
@@ -674,7 +664,7 @@ def test_offline_under_another_name_is_still_said_to_be_no_language_model(
     ran: Ran, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     # Its identity tells it, even where the kind was rewritten with the name.
-    renamed(ran, "claude-opus-9", model_kind=kind)
+    renamed(ran, model_kind=kind)
     assert report(ran, "report", "done", "--ungated") == 1
     printed = capsys.readouterr()
     assert "Made with the offline model" in printed.out
@@ -685,15 +675,11 @@ def test_offline_under_another_name_is_still_said_to_be_no_language_model(
 def test_a_replay_under_a_language_models_name_is_still_a_replay(
     ran: Ran, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    renamed(ran, "claude-opus-9", model_kind="replay", model_identity="7" * 64)
+    renamed(ran, model_kind="replay", model_identity="7" * 64)
     assert report(ran, "report", "done", "--ungated") == 1
     printed = capsys.readouterr()
     assert "Made from a replayed recording" in printed.out
     assert "cell.model: says claude-opus-9, found replay" in printed.err
-
-
-def test_offline_has_one_identity() -> None:
-    assert open_model("offline").identity == open_model("offline").identity
 
 
 # --- the catalog ----------------------------------------------------------------------------

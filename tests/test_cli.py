@@ -269,13 +269,6 @@ def test_the_prompts_the_limits_and_the_container_are_the_same_in_both_arms(
     assert differing == {"server", "server_version", "server_spec", "tools"}
 
 
-@finished
-def test_a_finished_run_runs_nothing_again(checkout: Checkout) -> None:
-    done = run(checkout)
-    assert "2 of 2 cells are finished and kept" in done.stderr
-    assert checkout.outcomes("r") == BOTH_ANSWERED
-
-
 def test_two_shards_of_real_cells_merge_into_the_figures_of_one_run(checkout: Checkout) -> None:
     for number in (1, 2):
         done = run(checkout, "--trials", "2", "--shard", f"{number}/2")
@@ -508,11 +501,6 @@ def test_an_unknown_name_says_which_and_names_the_closest(
     assert refusal.startswith("error: ")
     assert "hint: " in refusal
     assert named in refusal
-
-
-def test_a_misspelt_key_is_named_with_its_file_and_place(checkout: Checkout) -> None:
-    checkout.edit("scenarios/core/small/scenario.yaml", "must_cite:", "must_site:")
-    assert "scenarios/core/small/scenario.yaml steps[0].must_site" in refused(run(checkout))
 
 
 def test_a_commit_nobody_has_is_refused_before_any_cell(checkout: Checkout) -> None:

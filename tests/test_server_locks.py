@@ -22,12 +22,12 @@ SHIPPED = ROOT / "images" / "servers"
 OTHERS = [f"package-{number}" for number in range(9)]
 
 
-def python_server(folder: Path, name: str, pins: dict[str, str], wanted: str = "") -> Folder:
+def python_server(folder: Path, name: str, pins: dict[str, str]) -> Folder:
     """Asks for the first package of `pins`, in the version that it has."""
     made = folder / "images" / "servers" / name
     made.mkdir(parents=True)
     first, version = next(iter(pins.items()))
-    (made / "requirements.in").write_text(f"{wanted or f'{first}=={version}'}\n")
+    (made / "requirements.in").write_text(f"{first}=={version}\n")
     lines = [f"{one}=={at} \\\n    --hash=sha256:00\n" for one, at in pins.items()]
     (made / "requirements.txt").write_text("".join(lines))
     return Folder(spec_of(name=name, version=version), made)

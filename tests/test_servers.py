@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import re
-import tarfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -19,7 +17,7 @@ import pytest
 from runner.records import Canary, KnownName, Limits, McpCall, ServerSpec, WarmUp
 from runner.report.card import card_text
 from runner.sandbox.base_image import BaseImage
-from runner.sandbox.builder import BuilderEnv
+from runner.sandbox.builder import BuilderEnv, tar_of
 from runner.sandbox.container import Container, ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession
@@ -350,10 +348,10 @@ def test_four_shipped_servers_can_be_measured_where_a_name_is_known(name: str) -
 
 REPOSITORY = {
     "src/app.py": (
-        "import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\n"
-        "def handle(environ):\n    return sys.argv\n"
+        b"import sys\n\ndef wsgi_app(environ):\n    return handle(environ)\n\n\n"
+        b"def handle(environ):\n    return sys.argv\n"
     ),
-    "README.md": "# A tiny repository\n",
+    "README.md": b"# A tiny repository\n",
 }
 
 
@@ -364,23 +362,12 @@ def workspace(engine: Engine, base_image: str) -> Iterator[str]:
     tag = uuid.uuid4().hex
     made = engine.api.create_container(base_image, ["true"], labels={"fairtrial": "test"})
     try:
-        engine.api.put_archive(made["Id"], "/workspace", _tar(REPOSITORY))
+        engine.api.put_archive(made["Id"], "/workspace", tar_of(REPOSITORY))
         image = engine.api.commit(made["Id"], "fairtrial/test-servers", tag)["Id"]
     finally:
         engine.api.remove_container(made["Id"], force=True)
     yield image
     engine.api.remove_image(f"fairtrial/test-servers:{tag}")
-
-
-def _tar(files: dict[str, str]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, text in files.items():
-            data = text.encode()
-            item = tarfile.TarInfo(name)
-            item.size = len(data)
-            archive.addfile(item, io.BytesIO(data))
-    return out.getvalue()
 
 
 @pytest.fixture(scope="module")

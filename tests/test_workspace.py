@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import tarfile
-import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from runner.sandbox.builder import BuilderSpec, open_builder
 from runner.sandbox.image_names import RECIPE_LABEL, read_images
 from runner.sandbox.workspace import ensure_workspace
 from runner.support.errors import FairtrialError, LockError, SourceError
+from tests.models.doubles import serving
 from tests.test_archives import own_index, special, tar
 
 __all__ = ["own_index"]
@@ -118,18 +118,12 @@ def dumb_url(tmp_path: Path, upstream: Path) -> Iterator[str]:
     git(tmp_path, "clone", "-q", "--bare", str(upstream), "bare.git")
     git(tmp_path / "bare.git", "update-server-info")
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None: ...
+    with serving(functools.partial(QuietFiles, directory=str(tmp_path))) as url:
+        yield f"{url}/bare.git"
 
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path))
-    )
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/bare.git"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+
+class QuietFiles(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
 
 
 def test_a_remote_that_hands_out_branches_only_still_gives_one_commit(
@@ -515,16 +509,6 @@ def test_nobody_but_root_can_change_the_workspace(
     script = "touch app/main.py new .git/new 2>&1 | grep -c 'Permission denied'"
     for user in ("agent", "server"):
         assert inside(engine, image[0], script, user=user) == "3"
-
-
-@pytest.mark.docker
-def test_an_image_that_is_there_is_not_built_again(
-    engine: docker.DockerClient, base_image: str, image: tuple[str, Repository, Path]
-) -> None:
-    said: list[str] = []
-    again = ensure_workspace(engine, image[1], base_image, state_dir=image[2], log=said.append)
-    assert again.id == image[0]
-    assert said == []
 
 
 @pytest.mark.docker

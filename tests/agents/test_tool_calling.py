@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import mcp_types
 import pytest
@@ -20,7 +19,6 @@ from runner.protocols import Call, ShellResult, Turn
 from runner.records import (
     Event,
     Limits,
-    Outcome,
     Prompt,
     Prose,
     Scenario,
@@ -32,48 +30,29 @@ from runner.records import (
 from runner.records.transcript_files import split
 from runner.sandbox.session import only_reads
 from runner.support.errors import ProviderError, ServerError
-from tests.helpers import PATIENCE_SEC, Asked, LocalSandbox, Scripted, calls, says, scenario
+from tests.helpers import (
+    PATIENCE_SEC,
+    Asked,
+    Held,
+    LocalSandbox,
+    Scripted,
+    calls,
+    converse_here,
+    converse_with,
+    says,
+    scenario,
+    told,
+)
 
-E = TypeVar("E", bound=Event)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ended:
-    """A conversation that has ended, and what is known of it."""
-
-    outcome: Outcome
-    events: list[Event]
-    totals: UsageTotals
-
-    def only(self, kind: type[E]) -> list[E]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def texts(self, kind: type[Prompt] | type[Prose] | type[ToolResult]) -> list[str]:
-        return [event.text for event in self.only(kind)]
-
-    @property
-    def stops(self) -> list[str]:
-        """How each step ended."""
-        return [event.stop for event in self.only(StepEnd)]
-
-
-Converse = Callable[[Scenario, Scripted], Ended]
+Converse = Callable[[Scenario, Scripted], Held]
 
 
 @pytest.fixture
 def converse(tmp_path: Path) -> Converse:
     """Has a conversation whose shell is this machine's own, in the test's folder."""
 
-    def ask(asked: Scenario, model: Scripted) -> Ended:
-        events: list[Event] = []
-        conversation = Conversation(
-            model=model,
-            scenario=asked,
-            toolbox=Toolbox(LocalSandbox(tmp_path), Limits()),
-            record=events.append,
-        )
-        outcome = asyncio.run(conversation.run())
-        return Ended(outcome=outcome, events=events, totals=conversation.totals)
+    def ask(asked: Scenario, model: Scripted) -> Held:
+        return converse_here("tool_calling", model, asked, tmp_path)
 
     return ask
 
@@ -96,7 +75,7 @@ def test_steps_follow_one_another_in_one_conversation(converse: Converse, tmp_pa
 def test_the_prompt_is_the_same_text_in_every_arm(converse: Converse) -> None:
     model = Scripted(says("ok"))
     converse(scenario("Why?"), model)
-    assert model.asked == [Asked(system=SYSTEM, messages=1, tools=("shell",))]
+    assert model.asked == [Asked(system=told("tool_calling"), messages=1, tools=("shell",))]
     assert "server" not in SYSTEM.lower()
     assert "mcp" not in SYSTEM.lower()
 
@@ -222,16 +201,11 @@ def test_the_time_left_reaches_the_tool_call(tmp_path: Path) -> None:
             totals.agent_sec += 1200
             return await super().shell("true", timeout_sec=timeout_sec)
 
-    events: list[Event] = []
-    conversation = Conversation(
-        model=Scripted(calls("first"), calls("second"), says("late")),
-        scenario=scenario("?", wall_sec=2000),
-        toolbox=Toolbox(Slow(tmp_path), Limits(shell_timeout_sec=60_000)),
-        record=events.append,
-        totals=totals,
-    )
-    outcome = asyncio.run(conversation.run())
-    assert outcome.kind == "out_of_time"
+    model = Scripted(calls("first"), calls("second"), says("late"))
+    toolbox = Toolbox(Slow(tmp_path), Limits(shell_timeout_sec=60_000))
+    asked = scenario("?", wall_sec=2000)
+    ended = converse_with("tool_calling", model, asked, toolbox, totals=totals)
+    assert ended.outcome.kind == "out_of_time"
     assert timeouts == [pytest.approx(2000, abs=300), pytest.approx(800, abs=300)]
 
 
@@ -292,19 +266,12 @@ def returns(text: str, wall_sec: float = 0.0) -> ToolOutcome:
     )
 
 
-def hold_with(toolbox: Toolbox, *tools: str) -> Ended:
+def hold_with(toolbox: Toolbox, *tools: str) -> Held:
     """A turn that calls each tool once, and then an answer."""
     asked = tuple(Call(id=name, tool=name, arguments={}) for name in tools)
     calling = Turn(text="", calls=asked, stop="tool_use", input_tokens=1, output_tokens=1)
-    events: list[Event] = []
-    conversation = Conversation(
-        model=Scripted(calling, says("Done.")),
-        scenario=scenario("?"),
-        toolbox=toolbox,
-        record=events.append,
-    )
-    outcome = asyncio.run(asyncio.wait_for(conversation.run(), PATIENCE_SEC))
-    return Ended(outcome=outcome, events=events, totals=conversation.totals)
+    model = Scripted(calling, says("Done."))
+    return converse_with("tool_calling", model, scenario("?"), toolbox)
 
 
 def test_calls_that_only_read_run_at_the_same_time_and_answer_in_order(tmp_path: Path) -> None:

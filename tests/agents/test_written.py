@@ -18,10 +18,8 @@ from runner.agents.react import React
 from runner.agents.tools import SHELL_SPEC
 from runner.protocols import Model, ToolSpec
 from runner.records import (
-    Event,
     Malformed,
     Note,
-    Outcome,
     Prose,
     StepEnd,
     SystemPrompt,
@@ -30,22 +28,7 @@ from runner.records import (
     ToolResult,
 )
 from runner.support.errors import ProviderRefused
-from tests.helpers import Scripted, converse_here, says, scenario, told
-
-
-class Held:
-    """A conversation that has ended."""
-
-    def __init__(self, outcome: Outcome, events: list[Event]) -> None:
-        self.outcome = outcome
-        self.events = events
-
-    def only(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def texts(self, kind: type[Any]) -> list[str]:
-        return [event.text for event in self.only(kind)]
-
+from tests.helpers import Held, Scripted, converse_here, says, scenario, told
 
 Hold = Callable[..., Held]
 
@@ -56,7 +39,7 @@ def hold(tmp_path: Path) -> Hold:
 
     def converse(agent: str, model: Model, *prompts: str, **budget: int) -> Held:
         asked = scenario(*(prompts or ("What is here?",)), **{"tokens": 10**6, **budget})
-        return Held(*converse_here(agent, model, asked, tmp_path))
+        return converse_here(agent, model, asked, tmp_path)
 
     return converse
 

@@ -28,7 +28,8 @@ from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.judges.inputs import verdict_inputs
 from runner.scoring.judges.replies import REPLIES
 from runner.support.errors import NoVerdict
-from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, UNCITED
+from tests.checkout import committed, pin
+from tests.scoring.material import GOOD, INVENTED, RUBRIC, SCENARIO, THIN, TREE, UNCITED
 
 DATE = "2025-01-02"
 HELD_OUT = ("queue-one", "queue-three", "queue-two")
@@ -192,6 +193,18 @@ class Tree:
             if path.is_file() and not name.startswith(REPLIES):
                 files[name] = path.read_bytes()
         return files
+
+
+def pin_shop(tree: Tree, upstream: Path) -> None:
+    """Give the core scenario a real repository: what scores or judges reads it."""
+    for path in TREE.paths():
+        (upstream / path).parent.mkdir(parents=True, exist_ok=True)
+        (upstream / path).write_bytes(TREE.read(path))
+    commit = committed(upstream)
+    scenario = f"scenarios/core/{CORE}/scenario.yaml"
+    tree.edit(scenario, "url: /shop", f"url: file://{upstream}")
+    tree.edit(scenario, "'" + "0" * 40 + "'", commit)
+    pin(tree.root, CORE)
 
 
 def locked(root: Path) -> Tree:

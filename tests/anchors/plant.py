@@ -7,20 +7,17 @@ graded twice; every fact is turned round in three ways. A core scenario asks the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from runner.catalog.catalog import load_catalog
-from runner.catalog.locks import write_repos_lock
 from runner.gate import gate
 from runner.records import Scenario, parse_yaml
-from runner.repositories.repository import fetch_source
 from runner.scoring.judges.checklist.checklist import Checklist
 from tests.anchors.material import DATE, Tree
-from tests.checkout import git
+from tests.checkout import committed, pin
 
 HELD_OUT = ("plant-east", "plant-north", "plant-west")
 CORE = "plant-core"
@@ -38,6 +35,8 @@ FILLER = (
     "the people who built it have left ({path}:{line})."
 )
 """It cites the place that it says nothing of: else whoever counts places ranks as a reader does."""
+Fairtrial = Callable[..., tuple[int, str, str]]
+"""The command, run: exit code, stdout and stderr."""
 Stated = tuple[int, int]
 """Of how many facts each step's answer speaks; the rest of it is filler."""
 ANSWERS: dict[str, tuple[Stated, ...]] = {
@@ -172,17 +171,13 @@ def make_plant(root: Path, upstream: Path, cores: Sequence[str] = (CORE,)) -> Tr
     (upstream / "plant/notes.md").write_text("a note\n" * 200)
     for step in STEPS:
         (upstream / path(step)).write_text(_source(step))
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "plant"]):
-        git(upstream, *arguments)
-    commit = git(upstream, "rev-parse", "HEAD")
+    commit = committed(upstream)
     tree = Tree(root)
     (root / "images/servers").mkdir(parents=True)
     for name in (*HELD_OUT, *cores):
         suite = "core" if name in cores else "held-out"
         _write_scenario(tree, f"scenarios/{suite}/{name}", f"file://{upstream}", commit)
-    source = load_catalog(root).scenarios[cores[0]].scenario.repository
-    fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
-    write_repos_lock(root, {source.label: fetched.pin})
+    pin(root, cores[0])
     gate.accept(root, Checklist(), reason="first generation", date=DATE)
     return tree
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,8 @@ from tests.anchors.material import (
     regrade,
     verify,
 )
+from tests.checkout import committed
+from tests.checkout import git as git_in
 
 ONE = "scenarios/held-out/queue-one"
 GOLD = f"{ONE}/gold_scores.json"
@@ -442,23 +443,11 @@ def test_gold_weights_moved_without_a_regrade_lose(tree: Tree) -> None:
 
 
 def git(tree: Tree, *arguments: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", *who, *arguments], cwd=tree.root, check=True, capture_output=True)
+    git_in(tree.root, *arguments)
 
 
 def commit(tree: Tree) -> None:
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "x"]):
-        git(tree, *arguments)
-
-
-@pytest.mark.parametrize("committed", [False, True])
-def test_a_whole_chain_rewritten_consistently_is_seen_by_git(tree: Tree, committed: bool) -> None:
-    commit(tree)
-    assert verify(tree).refusal == ""
-    write_lock(tree, forge(tree))
-    if committed:
-        commit(tree)
-    assert drifted(tree) == ["locks/anchors/1.lock"]
+    committed(tree.root)
 
 
 def test_a_chain_rewritten_in_a_worktree_is_seen_by_git(tree: Tree, tmp_path: Path) -> None:
@@ -474,28 +463,6 @@ def test_a_chain_rewritten_in_a_worktree_is_seen_by_git(tree: Tree, tmp_path: Pa
         (elsewhere / path).write_text(forged)
     with pytest.raises(AnchorsDrifted, match=r"locks/anchors/1\.lock: was changed after"):
         gate.verify(elsewhere, Checklist())
-
-
-def test_a_chain_in_a_folder_of_another_owner_is_asked_of_git_all_the_same(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit(tree)
-    # git's own switch for its tests: every folder is somebody else's, and none is trusted.
-    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    write_lock(tree, forge(tree))
-    assert drifted(tree) == ["locks/anchors/1.lock"]
-
-
-def test_a_hooks_variables_lead_to_no_other_repository(
-    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commit(tree)
-    other = tmp_path / "other.git"
-    git(tree, "init", "-q", "--bare", str(other))
-    monkeypatch.setenv("GIT_DIR", str(other))
-    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
-    write_lock(tree, forge(tree))
-    assert drifted(tree) == ["locks/anchors/1.lock"]
 
 
 def test_a_repository_without_a_commit_leaves_it_to_the_links(tree: Tree) -> None:

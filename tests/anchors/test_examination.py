@@ -18,7 +18,6 @@ from typing import Literal
 import pytest
 
 from runner.catalog.catalog import HELD_OUT, LoadedScenario, load_catalog
-from runner.cli.main import main
 from runner.gate import gate, qualities
 from runner.gate.calibration_data import Anchor, held_out, load_anchors
 from runner.gate.chain import read_chain
@@ -54,6 +53,7 @@ from runner.scoring.judge_repeatability import SMALLEST_DELTA
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.errors import AnchorsDisagree, AnchorsDrifted
 from tests.anchors.material import DATE, FarAway, Judging, Tree
+from tests.checkout import ended
 
 ROOT = Path(__file__).resolve().parents[2]
 SHUFFLED_ASKED, PADDED_ASKED = (kind + CHANGES[kind] for kind in (SHUFFLED, PADDED))
@@ -502,14 +502,6 @@ def tree(accepted: Path, tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
-def fairtrial(root: Path, *arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(["--root", str(root), *arguments])
-    code = caught.value.code
-    assert isinstance(code, int)
-    return code
-
-
 def test_the_command_says_that_a_judge_ranks_and_the_lock_holds_it(
     tree: Path,
     oracle: Score,
@@ -519,7 +511,7 @@ def test_the_command_says_that_a_judge_ranks_and_the_lock_holds_it(
     kind = judges.JudgeKind(open=lambda _, __: Oracle(oracle))
     monkeypatch.setitem(judges.JUDGES, "oracle", kind)
     arguments = ("verify-anchors", "--judge", "oracle", "--require", "ranks")
-    assert fairtrial(tree, *arguments) == 0
+    assert ended("--root", tree, *arguments) == 0
     out = capsys.readouterr().out
     assert re.search(r"^oracle RANKS: all \d+ requirements are met$", out, re.MULTILINE)
     assert "NOT MET" not in out
@@ -589,10 +581,10 @@ def test_a_judge_that_screens_opens_the_gate_and_is_refused_where_it_must_rank(
 ) -> None:
     tree = Tree.made(tmp_path)
     gate.accept(tree.root, Checklist(), reason="first", date=DATE)
-    assert fairtrial(tree.root, "verify-anchors") == 0
+    assert ended("--root", tree.root, "verify-anchors") == 0
     out = capsys.readouterr().out
     assert re.search(r"^checklist SCREENS: \d+ of \d+ requirements are not met", out, re.MULTILINE)
-    assert fairtrial(tree.root, "verify-anchors", "--require", "ranks", "--json") == 4
+    assert ended("--root", tree.root, "verify-anchors", "--require", "ranks", "--json") == 4
     printed = capsys.readouterr()
     assert "error: the judge checklist screens: " in printed.err
     verdict = json.loads(printed.out)

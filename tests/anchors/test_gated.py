@@ -10,29 +10,22 @@ from typing import Any
 
 import pytest
 
-from runner.catalog.catalog import load_catalog
-from runner.catalog.locks import write_repos_lock
-from runner.cli.main import main
 from runner.gate import gate
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
-from runner.records import Plan, Rubric, Scorecard, Verdict
+from runner.records import Plan
 from runner.records.run_store import RunStore
-from runner.records.transcript_files import iter_transcript, split
 from runner.report import html, markdown, terminal
 from runner.report.build_report import build_report
 from runner.report.records import Report
-from runner.repositories.repository import fetch_source
 from runner.scoring.judges.checklist.checklist import Checklist
-from runner.scoring.steps import must_find
-from tests.anchors.material import CORE, Judging, Tree, accept, locked, regrade, verify
-from tests.checkout import git
+from tests.anchors.material import CORE, Judging, Tree, accept, locked, pin_shop, regrade, verify
+from tests.checkout import ended
 from tests.report import loaded
-from tests.scoring.material import GOOD, RUBRIC, SCENARIO, TREE
+from tests.scoring.material import GOOD
 from tests.test_audit import Ran, planned
 
 HELD_OUT_RUBRIC = "scenarios/held-out/queue-one/rubric.yaml"
-CORE_SCENARIO = f"scenarios/core/{CORE}/scenario.yaml"
 CORE_RUBRIC = f"scenarios/core/{CORE}/rubric.yaml"
 
 
@@ -45,18 +38,9 @@ def tree(tmp_path: Path) -> Tree:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made once: the checklist is asked about every pair for its first generation."""
     upstream = tmp_path_factory.mktemp("upstream")
-    for path in TREE.paths():
-        (upstream / path).parent.mkdir(parents=True, exist_ok=True)
-        (upstream / path).write_bytes(TREE.read(path))
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "shop"]):
-        git(upstream, *arguments)
     root = tmp_path_factory.mktemp("shop")
     made = Tree.made(root)
-    made.edit(CORE_SCENARIO, "url: /shop", f"url: file://{upstream}")
-    made.edit(CORE_SCENARIO, "'" + "0" * 40 + "'", git(upstream, "rev-parse", "HEAD"))
-    source = load_catalog(root).scenarios[CORE].scenario.repository
-    fetched = fetch_source(source, cache=root / ".fairtrial/repositories", pins=None)
-    write_repos_lock(root, {source.label: fetched.pin})
+    pin_shop(made, upstream)
     accept(made, reason="first generation")
     return root
 
@@ -69,11 +53,7 @@ def with_shop(tmp_path: Path, shop: Path) -> Tree:
 
 
 def fairtrial(tree: Tree, *arguments: str) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main(["--root", str(tree.root), *arguments])
-    code = caught.value.code
-    assert isinstance(code, int)
-    return code
+    return ended("--root", tree.root, *arguments)
 
 
 def finished_run(tree: Tree, *, ungated: bool = False, answers: Sequence[str] = GOOD) -> RunStore:
@@ -88,22 +68,6 @@ def finished_run(tree: Tree, *, ungated: bool = False, answers: Sequence[str] = 
     for card in ran.audit.cards(ran.audit.evidence()):
         ran.store.write_scorecard(card)
     return ran.store
-
-
-def judged(path: Path, rubric: Rubric) -> Verdict:
-    """What the checklist says of a transcript under a rubric."""
-    answer, _, _ = split(iter_transcript(path), SCENARIO)
-    return Checklist().judge(rubric, answer.steps, must_find(SCENARIO))
-
-
-def edit_fairness(store: RunStore, **changes: object) -> Scorecard:
-    """Write the only scorecard again, as a hand would. Returns what it was."""
-    cell_id = store.plan().cells[0].id
-    card = store.stored_scorecard(cell_id)
-    assert card is not None
-    fairness = card.fairness.model_copy(update=changes)
-    store.write_scorecard(card.model_copy(update={"fairness": fairness}))
-    return card
 
 
 def report_json(store: RunStore) -> Any:
@@ -264,46 +228,6 @@ def test_a_run_made_without_the_gate_stays_ungated_when_it_opens(with_shop: Tree
     store = finished_run(with_shop, ungated=True)
     assert fairtrial(with_shop, "report", "done") == 0
     assert report_json(store)["ungated"] is True and report_json(store)["gate"] is None
-
-
-def test_scoring_under_an_edited_rubric_and_putting_it_back_moves_no_figure(
-    with_shop: Tree, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = finished_run(with_shop)
-    kinder = RUBRIC.model_copy(update={"audience": "somebody easily pleased"})
-    edit_fairness(store, verdict=judged(transcript_of(store), kinder))
-    assert fairtrial(with_shop, "report", "done") == 1
-    assert "scorecard.json fairness.verdict.inputs: says " in capsys.readouterr().err
-
-
-def test_a_run_scored_by_another_judge_of_the_same_name_is_judged_by_this_one(
-    with_shop: Tree, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = finished_run(with_shop)
-    verdict = judged(transcript_of(store), RUBRIC)
-    edit_fairness(store, verdict=verdict.model_copy(update={"identity": "9" * 64, "quality": 0.99}))
-    assert fairtrial(with_shop, "report", "done") == 1
-    says = f"scorecard.json fairness.verdict.identity: says {'9' * 64}"
-    assert says in capsys.readouterr().err
-
-
-def transcript_of(store: RunStore) -> Path:
-    return store.cell_folder(store.plan().cells[0].id) / "attempt-1/transcript.jsonl"
-
-
-def test_a_scorecard_whose_quality_was_lifted_by_hand_lifts_no_figure(
-    with_shop: Tree, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = finished_run(with_shop)
-    assert fairtrial(with_shop, "report", "done") == 0
-    before = report_json(store)["arms"]
-    lifted = {"llm_quality": loaded.scored(0.999)}
-    card = edit_fairness(store)
-    edit_fairness(store, parts={**card.fairness.parts, **lifted})
-    assert fairtrial(with_shop, "report", "done") == 1
-    assert report_json(store)["arms"] == before
-    err = capsys.readouterr().err
-    assert "scorecard.json fairness.parts.llm_quality.value: says 0.999, found " in err
 
 
 def test_a_regrade_is_shown_in_every_form_of_a_later_report(tree: Tree) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from runner.catalog.catalog import load_catalog
 from runner.catalog.checkout import Checkout
-from runner.cli.main import main
 from runner.gate.chain import read_chain
 from runner.gate.examination import paper_of
 from runner.gate.pairs import CONTRAST, SHUFFLED, questions_of
@@ -25,6 +24,7 @@ from tests.anchors.material import Tree
 from tests.anchors.plant import (
     CORE,
     STEPS,
+    Fairtrial,
     answer,
     fact,
     pairs_of_names,
@@ -77,23 +77,6 @@ def dishonest(seen: Seen) -> dict[str, Any]:
     return {"facts": facts, "false_claims": []}
 
 
-Fairtrial = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def fairtrial(
-    tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Fairtrial:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-
-    def command(*words: str, root: Path = tree.root) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["--root", str(root), *words])
-        return int(ended.value.code or 0), *capsys.readouterr()
-
-    return command
-
-
 @pytest.fixture(scope="module")
 def served() -> Iterator[Reader]:
     with reading(strong) as served:
@@ -105,8 +88,7 @@ def reader(served: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
     """It reads strongly, and nobody has asked it yet."""
     served.rule = strong
     served.seen.clear()
-    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", served.url)
+    served.is_asked_by_name(monkeypatch)
     return served
 
 

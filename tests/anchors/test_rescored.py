@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,13 @@ from runner.catalog.checkout import Checkout
 from runner.gate import gate
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
-from runner.records import Plan
 from runner.records.run_store import RunStore
 from runner.runs.audit import Audit
 from runner.runs.prepare import BENCHMARK
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.support.errors import AnchorsDisagree, AnchorsDrifted
 from tests.anchors.material import CORE, FLUENT, Tree, accept
-from tests.anchors.test_cheats import commit
+from tests.anchors.test_cheats import commit, git
 from tests.anchors.test_gated import (
     CORE_RUBRIC,
     HELD_OUT_RUBRIC,
@@ -236,18 +234,7 @@ def test_a_chain_begun_anew_is_not_the_one_that_the_run_was_made_under(with_shop
     assert since["changed"] == ["this chain's generation 1 is not the one it was made under"]
 
 
-def test_a_plan_made_behind_the_gate_keeps_its_stamp_when_it_goes_on(with_shop: Tree) -> None:
-    store = finished_run(with_shop)
-    stamp = store.plan().gate
-    assert stamp == stamp_of(read_chain(with_shop.root)[-1])
-    assert Plan.model_validate_json(store.plan().model_dump_json()).gate == stamp
-
-
 # --- what git could not vouch for ----------------------------------------------------------------
-
-
-def _git(tree: Tree, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=tree.root, check=True, capture_output=True)
 
 
 def nothing(_: Tree) -> None:
@@ -255,7 +242,7 @@ def nothing(_: Tree) -> None:
 
 
 def begun(tree: Tree) -> None:
-    _git(tree, "init", "-q")
+    git(tree, "init", "-q")
 
 
 def all_but_the_lock(tree: Tree) -> None:

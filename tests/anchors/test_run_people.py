@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from runner.cli.main import main
 from runner.gate.chain import read_chain
 from runner.gate.rescoring import stamp_of
 from runner.records import Cell, GradingSheet, Plan, SheetGrades
@@ -17,40 +16,24 @@ from runner.records.run_store import RunStore
 from runner.runs.run_people import item_key
 from runner.scoring.grading import item_id, seal_of
 from tests.anchors.material import Tree
-from tests.anchors.plant import STEPS, answer, make_plant
+from tests.anchors.plant import STEPS, Fairtrial, answer, make_plant
 from tests.anchors.test_qualifying import JUDGE, SHORT, strong
-from tests.judges.reader import KEY, Reader, reading
+from tests.judges.reader import Reader, reading
 from tests.test_audit import Ran, planned
 
 QUESTIONS = tuple(f"plant-core-{letter}" for letter in "abcdefg")
-Fairtrial = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
     with reading(strong) as served:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", served.url)
+        served.is_asked_by_name(monkeypatch)
         yield served
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     return make_plant(tmp_path / "plant", tmp_path / "upstream", QUESTIONS)
-
-
-@pytest.fixture
-def fairtrial(
-    tree: Tree, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Fairtrial:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tree.root.parent / "caches"))
-
-    def command(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["--root", str(tree.root), *words])
-        return int(ended.value.code or 0), *capsys.readouterr()
-
-    return command
 
 
 def measured(tree: Tree) -> tuple[Cell, ...]:

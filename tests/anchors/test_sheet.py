@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runner.cli.main import main
 from runner.gate.anchor_sheet import PEOPLE, anchor_sheet, anchors_to_grade, judged_items
 from runner.records import GradingSheet, SheetGrades
 from runner.report.html import sheet_page
@@ -26,16 +25,6 @@ SEED = 7
 needs_chromium = pytest.mark.skipif(
     browser.found() is None, reason="no Chromium here: `just test-page` installs one"
 )
-
-
-@pytest.fixture
-def fairtrial(tree: Tree, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    def command(*words: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["--root", str(tree.root), *words])
-        return int(ended.value.code or 0), *capsys.readouterr()
-
-    return command
 
 
 @pytest.fixture(scope="module")
@@ -207,10 +196,10 @@ def test_the_gate_says_how_many_people_have_graded(
 # --- the alt-test -------------------------------------------------------------------------------
 
 
-def drawn(seed: int, noise: Sequence[float], items: int = 60) -> list[list[float]]:
+def drawn(seed: int, noise: Sequence[float]) -> list[list[float]]:
     """Raters of the same items, each with so much noise."""
     dice = random.Random(seed)
-    true = [dice.random() for _ in range(items)]
+    true = [dice.random() for _ in range(60)]
     return [[value + dice.gauss(0, one) for value in true] for one in noise]
 
 

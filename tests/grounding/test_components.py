@@ -39,8 +39,8 @@ function shut(why: string) {
 """
 
 
-def cited(text: str, path: str = "src/Shop.vue", source: str = SHOP) -> Citation:
-    [citation] = ground(text, MemoryFiles({path: source})).citations
+def cited(text: str) -> Citation:
+    [citation] = ground(text, MemoryFiles({"src/Shop.vue": SHOP})).citations
     return citation
 
 

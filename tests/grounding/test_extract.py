@@ -38,13 +38,13 @@ INDEX = PathIndex(TREE, roots=("/home/me/checkout",), commit=COMMIT)
 Lines = list[str]
 
 
-def cited(text: str, *, index: PathIndex = INDEX) -> Lines:
+def cited(text: str) -> Lines:
     """Path as resolved, start and end (where it is another line) of each citation with lines."""
     lines: Lines = []
-    for mention in extract(text, index):
+    for mention in extract(text, INDEX):
         if mention.start is not None:
             end = "" if mention.end == mention.start else f"-{mention.end}"
-            lines.append(f"{index.resolve(mention.path).path}:{mention.start}{end}")
+            lines.append(f"{INDEX.resolve(mention.path).path}:{mention.start}{end}")
     return lines
 
 

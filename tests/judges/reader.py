@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from runner.agents.models.model_settings import Endpoint, ModelSettings
 from runner.agents.spending import JudgeBudget
@@ -19,7 +20,7 @@ from runner.catalog.commit_lines import CommitLines
 from runner.records import Judging, Price, Verdict
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.model import ModelJudge
-from tests.models.doubles import serving
+from tests.models.doubles import Quiet, answered_by
 from tests.scoring.material import RUBRIC, SCENARIO, TREE, answer
 
 KEY = "sk-very-secret-0123456789"
@@ -102,6 +103,11 @@ class Reader:
         )
         return ModelJudge(name, settings)
 
+    def is_asked_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever opens a model of Anthropic's in this process reaches this reader."""
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", self.url)
+
     def take(self, path: str, body: dict[str, Any]) -> bytes:
         if path.endswith("/messages"):
             seen = Seen(
@@ -127,20 +133,10 @@ class Reader:
 def reading(rule: Rule) -> Iterator[Reader]:
     reader = Reader(rule=rule)
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            """Nothing: its requests are no part of a test's output."""
+    def take(request: Quiet) -> None:
+        request.answer(200, "text/event-stream", reader.take(request.path, request.body()))
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            stream = reader.take(self.path, body)
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-length", str(len(stream)))
-            self.end_headers()
-            self.wfile.write(stream)
-
-    with serving(Handler) as url:
+    with answered_by(take) as url:
         reader.url = url
         yield reader
 

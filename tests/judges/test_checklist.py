@@ -138,6 +138,8 @@ STYLES = {
     + "failures for a later run"
     + '"}}',
     "fence": "```\ndeliver (shop/queue.py:11) appends to failed\n  -> put\n```",
+    "windows line ends": "Intro.\r\n\r\n- `deliver` appends it (shop/queue.py:11)\r\n",
+    "path in the sandbox": "`deliver` appends it to a list (/workspace/shop/queue.py:11).",
     "bold": "**`deliver`** — *shop/queue.py:11* — **appends** it to a list.",
 }
 
@@ -145,17 +147,6 @@ STYLES = {
 @pytest.mark.parametrize("style", STYLES)
 def test_a_fact_counts_in_whatever_form_it_is_written(style: str) -> None:
     assert one(STYLES[style], terms=KEEPS, cites=DELIVER) == 1.0
-
-
-def test_the_same_fact_counts_with_windows_line_ends_and_a_path_in_the_sandbox() -> None:
-    assert (
-        one(
-            "Intro.\r\n\r\n- `deliver` appends it (/workspace/shop/queue.py:11)\r\n",
-            terms=KEEPS,
-            cites=DELIVER,
-        )
-        == 1.0
-    )
 
 
 def test_a_place_named_elsewhere_in_the_step_is_worth_less_than_beside_the_fact() -> None:
@@ -198,15 +189,12 @@ def test_a_term_is_a_whole_word_and_a_star_is_any_ending() -> None:
     )
 
 
-def test_a_place_counts_within_five_lines_and_not_six() -> None:
-    assert (
-        one("Here `deliver` (shop/queue.py:22) appends it to a list.", terms=KEEPS, cites=DELIVER)
-        == 1.0
-    )
-    assert (
-        one("Here `deliver` (shop/queue.py:23) appends it to a list.", terms=KEEPS, cites=DELIVER)
-        == MISCITED
-    )
+@pytest.mark.parametrize(("lines", "worth"), [("22", 1.0), ("23", MISCITED), ("1-900", MISCITED)])
+def test_a_place_counts_within_five_lines_and_not_six_or_in_a_range_over_the_file(
+    lines: str, worth: float
+) -> None:
+    said = f"Here `deliver` (shop/queue.py:{lines}) appends it to a list."
+    assert one(said, terms=KEEPS, cites=DELIVER) == worth
 
 
 def test_the_place_of_another_file_with_the_same_tail_does_not_count() -> None:
@@ -292,15 +280,6 @@ def test_a_spray_of_places_beside_true_statements_is_worth_less_than_no_places()
         f"shop/queue.py:{line}, shop/store.py:{line}" for line in range(1, 1500, 5)
     )
     assert one(spray, terms=KEEPS, cites=DELIVER) < one(text, terms=KEEPS, cites=DELIVER)
-
-
-def test_a_range_over_the_whole_file_points_at_nothing() -> None:
-    assert (
-        one(
-            "Here `deliver` (shop/queue.py:1-900) appends it to a list.", terms=KEEPS, cites=DELIVER
-        )
-        == MISCITED
-    )
 
 
 def test_one_sentence_cannot_carry_every_fact() -> None:

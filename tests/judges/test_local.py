@@ -8,7 +8,6 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from runner.scoring.judges.local_judge import BEGUN, MOST_CHARS, THRESHOLD, Loca
 from runner.scoring.judges.stored import adds_up
 from runner.support.errors import FairtrialError, NoVerdict
 from tests.judges.reader import MUST_FIND, SAID
-from tests.models.doubles import serving
+from tests.models.doubles import Quiet, answered_by
 from tests.models.tiny_weights import write_weights
 from tests.scoring.material import GOOD, INVENTED, RUBRIC, answer
 
@@ -46,23 +45,13 @@ def telling(rule: Rule) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A server's address, and the requests that it got."""
     seen: list[dict[str, Any]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            """Nothing: its requests are no part of a test's output."""
+    def tell(request: Quiet) -> None:
+        body = request.body()
+        seen.append(body)
+        reply = completion(rule(json.loads(body["messages"][1]["content"])))
+        request.answer(200, "application/json", json.dumps(reply).encode())
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            seen.append(body)
-            reply = json.dumps(
-                completion(rule(json.loads(body["messages"][1]["content"])))
-            ).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
-
-    with serving(Handler) as url:
+    with answered_by(tell) as url:
         yield url, seen
 
 

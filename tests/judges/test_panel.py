@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from runner.protocols import LineSource
 from runner.records import (
-    AnswerStep,
-    CriterionVerdict,
     Judging,
-    MustCite,
-    Rubric,
-    StepVerdict,
     Verdict,
 )
 from runner.scoring.judges import open_judge
 from runner.scoring.judges.checklist.checklist import Checklist
-from runner.scoring.judges.inputs import verdict_inputs
 from runner.scoring.judges.judge_settings import JudgeSettings
 from runner.scoring.judges.panel import Panel
 from runner.scoring.judges.stored import adds_up
 from runner.support.errors import FairtrialError, NoVerdict
+from tests.anchors.material import FarAway
+from tests.anchors.material import Judging as ByText
 from tests.judges.reader import MUST_FIND, SAID, SOURCE, Seen, read_honestly, reading, said
 from tests.scoring.material import GOOD, RUBRIC, THIN, answer
 
 
-class Says:
+def says(name: str, score: float) -> ByText:
     """A judge that gives every criterion the same."""
-
-    deterministic = True
-
-    def __init__(self, name: str, score: float) -> None:
-        self.name, self.identity, self.score = name, name[:1] * 64, score
-
-    def judge(
-        self,
-        rubric: Rubric,
-        answer: Sequence[AnswerStep],
-        must_find: Sequence[Sequence[MustCite]],
-        source: LineSource | None = None,
-    ) -> Verdict:
-        criterion = CriterionVerdict(score=self.score, reason=self.name)
-        steps = []
-        for step in rubric.steps:
-            criteria = dict.fromkeys(step.criteria, criterion)
-            steps.append(StepVerdict(name=step.name, quality=self.score, criteria=criteria))
-        return Verdict(
-            judge=self.name,
-            identity=self.identity,
-            inputs=verdict_inputs(rubric, answer, must_find),
-            quality=self.score,
-            steps=tuple(steps),
-        )
+    return ByText(lambda _: score, name=name, identity=name[:1] * 64)
 
 
 def judged(panel: Panel) -> Verdict:
@@ -62,41 +32,34 @@ def judged(panel: Panel) -> Verdict:
 
 
 def test_a_panel_gives_the_median_of_each_criterion() -> None:
-    verdict = judged(Panel([Says("a", 0.1), Says("b", 0.9), Says("c", 0.4)]))
+    verdict = judged(Panel([says("a", 0.1), says("b", 0.9), says("c", 0.4)]))
     assert verdict.quality == pytest.approx(0.4) and adds_up(verdict, RUBRIC)
-    assert [(rating.judge, rating.quality) for rating in verdict.ratings] == [
-        ("a", 0.1),
-        ("b", 0.9),
-        ("c", 0.4),
-    ]
+    assert [rating.judge for rating in verdict.ratings] == ["a", "b", "c"]
+    assert [rating.quality for rating in verdict.ratings] == pytest.approx([0.1, 0.9, 0.4])
     assert verdict.judge == "panel:a+b+c"
 
 
 def test_of_two_judges_the_median_lies_between() -> None:
-    assert judged(Panel([Says("a", 0.2), Says("b", 0.8)])).quality == pytest.approx(0.5)
+    assert judged(Panel([says("a", 0.2), says("b", 0.8)])).quality == pytest.approx(0.5)
 
 
 def test_one_judge_that_is_far_off_moves_no_panel_of_three() -> None:
-    agreed = judged(Panel([Says("a", 0.6), Says("b", 0.6), Says("c", 0.6)]))
-    bribed = judged(Panel([Says("a", 0.6), Says("b", 0.6), Says("c", 1.0)]))
+    agreed = judged(Panel([says("a", 0.6), says("b", 0.6), says("c", 0.6)]))
+    bribed = judged(Panel([says("a", 0.6), says("b", 0.6), says("c", 1.0)]))
     assert agreed.quality == bribed.quality
 
 
 def test_a_panel_whose_judge_is_out_of_reach_gives_no_verdict() -> None:
-    class Away(Says):
-        def judge(self, *_: Any, **__: Any) -> Verdict:
-            raise NoVerdict("no API key")
-
     with pytest.raises(NoVerdict):
-        judged(Panel([Says("a", 0.6), Away("b", 0.6)]))
+        judged(Panel([says("a", 0.6), FarAway(reachable=False)]))
 
 
 def test_a_panel_is_as_deterministic_and_as_known_as_its_judges() -> None:
     with reading(read_honestly) as reader:
         model = reader.judge()
-    assert Panel([Says("a", 1), Says("b", 1)]).deterministic
-    assert not Panel([Says("a", 1), model]).deterministic
-    assert Panel([Says("a", 1)]).identity != Panel([Says("b", 1)]).identity
+    assert Panel([says("a", 1), says("b", 1)]).deterministic
+    assert not Panel([says("a", 1), model]).deterministic
+    assert Panel([says("a", 1)]).identity != Panel([says("b", 1)]).identity
 
 
 def test_a_panel_of_checklist_and_model_keeps_every_reading_and_the_models_facts() -> None:

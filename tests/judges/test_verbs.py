@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runner.catalog.catalog import load_catalog
-from runner.catalog.locks import write_repos_lock
-from runner.cli.main import main
-from runner.gate import gate
-from runner.protocols import LineSource
 from runner.records import (
-    AnswerStep,
-    CriterionVerdict,
-    Judging,
-    MustCite,
     Plan,
-    Rubric,
-    StepVerdict,
-    Verdict,
     digest_of,
 )
 from runner.records.run_store import RunStore
-from runner.repositories.repository import fetch_source
 from runner.scoring import judges
-from runner.scoring.judges.inputs import verdict_inputs
-from runner.scoring.judges.judge_settings import JudgeSettings
-from runner.support.errors import NoVerdict
-from tests.anchors.material import CORE, Tree, locked
-from tests.checkout import git
-from tests.judges.reader import KEY, Reader, Seen, block, read_honestly, reading, said
+from tests.anchors.material import CORE, Tree, locked, pin_shop
+from tests.anchors.material import Judging as ByText
+from tests.checkout import ended
+from tests.judges.reader import Reader, Seen, block, read_honestly, reading, said
 from tests.models.tiny_weights import write_weights
-from tests.scoring.material import GOOD, SCENARIO, THIN, TREE
+from tests.scoring.material import GOOD, SCENARIO, THIN
 from tests.test_audit import Ran, planned
 
 CORE_SCENARIO = f"scenarios/core/{CORE}/scenario.yaml"
@@ -46,17 +31,7 @@ SONNET = "model:claude-sonnet-4-6"
 def tree(tmp_path: Path) -> Tree:
     """A checkout whose core scenario has a real repository: the judge reads it."""
     made = locked(tmp_path)
-    upstream = tmp_path / "upstream"
-    for path in TREE.paths():
-        (upstream / path).parent.mkdir(parents=True, exist_ok=True)
-        (upstream / path).write_bytes(TREE.read(path))
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "shop"]):
-        git(upstream, *arguments)
-    made.edit(CORE_SCENARIO, "url: /shop", f"url: file://{upstream}")
-    made.edit(CORE_SCENARIO, "'" + "0" * 40 + "'", git(upstream, "rev-parse", "HEAD"))
-    source = load_catalog(tmp_path).scenarios[CORE].scenario.repository
-    fetched = fetch_source(source, cache=tmp_path / ".fairtrial/repositories", pins=None)
-    write_repos_lock(tmp_path, {source.label: fetched.pin})
+    pin_shop(made, tmp_path / "upstream")
     return made
 
 
@@ -75,8 +50,7 @@ def store(tree: Tree) -> RunStore:
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
     with reading(read_honestly) as served:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", served.url)
+        served.is_asked_by_name(monkeypatch)
         yield served
 
 
@@ -88,9 +62,7 @@ def fairtrial(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tree.root / "caches"))
 
     def command(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(["--root", str(tree.root), *arguments])
-        return int(ended.value.code or 0), *capsys.readouterr()
+        return ended("--root", tree.root, *arguments), *capsys.readouterr()
 
     return command
 
@@ -189,8 +161,7 @@ def test_noise_and_agreement_of_a_panel_are_shown(
         return report
 
     with reading(moody) as reader:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", reader.url)
+        reader.is_asked_by_name(monkeypatch)
         code, out, err = fairtrial("judge", "done", "--judge", "checklist", "--judge", SONNET)
     assert code == 0, err
     assert "Krippendorff's alpha of the panel" in out
@@ -215,14 +186,19 @@ def test_small_differences_of_criteria_are_never_shown(
         assert item["difference"] is None or abs(item["difference"]) >= 0.05
 
 
-def test_an_answer_is_judged_by_a_model_with_each_quote(
-    fairtrial: Any, tree: Tree, reader: Reader
-) -> None:
+def good_answer(tree: Tree) -> Path:
     steps = []
     for step, text in zip(SCENARIO.steps, GOOD, strict=True):
         steps.append({"name": step.name, "text": text})
     path = tree.root / "answer.json"
     path.write_text(json.dumps({"steps": steps}))
+    return path
+
+
+def test_an_answer_is_judged_by_a_model_with_each_quote(
+    fairtrial: Any, tree: Tree, reader: Reader
+) -> None:
+    path = good_answer(tree)
     asked = ["judge", "--scenario", CORE, "--answer", str(path), "--judge", SONNET]
     code, out, err = fairtrial(*asked, "--json")
     assert code == 0, err
@@ -275,8 +251,7 @@ def test_close_arms_are_compared_side_by_side_and_others_are_not(
         return {"quote_1": one[:40], "quote_2": other[:40], "better": better}
 
     with reading(alike) as reader:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", reader.url)
+        reader.is_asked_by_name(monkeypatch)
         code, out, err = fairtrial("judge", "done", "--judge", SONNET, "--pairwise", "--json")
         assert code == 0, err
         (pairs,) = json.loads(out)["pairs"]
@@ -321,52 +296,24 @@ def test_weights_on_this_machine_judge_a_run_that_is_reported_without_them(
 # --- another judge ------------------------------------------------------------------------------
 
 
-class LooksFor:
-    """protocols.Judge. A step earns 1 if it has a word, else 0."""
-
-    deterministic = True
-
-    def __init__(self, word: str) -> None:
-        self.word, self.name, self.identity = word, f"word:{word}", digest_of([word])
-
-    def judge(
-        self,
-        rubric: Rubric,
-        answer: Sequence[AnswerStep],
-        must_find: Sequence[Sequence[MustCite]],
-        source: LineSource | None = None,
-    ) -> Verdict:
-        steps = []
-        for step, given in zip(rubric.steps, answer, strict=True):
-            score = float(self.word in given.text)
-            criterion = CriterionVerdict(score=score, reason=f"{self.word!r} is looked for")
-            criteria = dict.fromkeys(step.criteria, criterion)
-            steps.append(StepVerdict(name=step.name, quality=score, criteria=criteria))
-        return Verdict(
-            judge=self.name,
-            identity=self.identity,
-            inputs=verdict_inputs(rubric, answer, must_find),
-            quality=sum(step.quality for step in steps) / len(steps),
-            steps=tuple(steps),
-        )
+def looks_for(word: str) -> ByText:
+    """A step earns 1 if it has the word, else 0."""
+    identity = digest_of([word])
+    return ByText(lambda text: float(word in text), name=f"word:{word}", identity=identity)
 
 
 @pytest.fixture
 def word(monkeypatch: pytest.MonkeyPatch) -> str:
     """Its name, once it has its line."""
     kind = judges.JudgeKind(
-        open=lambda word, _: LooksFor(word), argument="<word>", caveat="What {judge} cannot see."
+        open=lambda word, _: looks_for(word), argument="<word>", caveat="What {judge} cannot see."
     )
     monkeypatch.setitem(judges.JUDGES, "word", kind)
     return "word:OSError"
 
 
 def test_another_judge_is_one_class_and_one_line(fairtrial: Any, tree: Tree, word: str) -> None:
-    given = []
-    for step, text in zip(SCENARIO.steps, GOOD, strict=True):
-        given.append({"name": step.name, "text": text})
-    path = tree.root / "answer.json"
-    path.write_text(json.dumps({"steps": given}))
+    path = good_answer(tree)
     asked = ("judge", "--scenario", CORE, "--answer", str(path), "--json")
     code, out, err = fairtrial(*asked, "--judge", word)
     assert code == 0, err
@@ -374,14 +321,6 @@ def test_another_judge_is_one_class_and_one_line(fairtrial: Any, tree: Tree, wor
     assert (verdict["judge"], verdict["quality"]) == (word, 1.0)
     code, _, err = fairtrial(*asked, "--judge", "word")
     assert code == 1 and "word:<word>" in err
-
-
-def test_the_gate_refuses_another_judge_until_it_has_judged_the_anchors(
-    tmp_path: Path, word: str
-) -> None:
-    judge = judges.open_judge(JudgeSettings(judging=Judging(judges=(word,))))
-    with pytest.raises(NoVerdict, match=f"no generation holds a verdict of the judge {word}"):
-        gate.verify(locked(tmp_path).root, judge)
 
 
 @pytest.mark.parametrize("beside", [[], ["checklist"]], ids=["alone", "in a panel"])

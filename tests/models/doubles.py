@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
 @contextmanager
-def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
     """The address at which the handler answers."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     # It looks for its end as often as this: half a second, by default, for each test.
@@ -25,7 +25,9 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
         thread.join()
 
 
-class _Quiet(BaseHTTPRequestHandler):
+class Quiet(BaseHTTPRequestHandler):
+    """A request, and how it is answered."""
+
     def log_message(self, *_: Any) -> None:
         """Nothing: its requests are no part of a test's output."""
 
@@ -41,15 +43,28 @@ class _Quiet(BaseHTTPRequestHandler):
 
 
 @contextmanager
+def answered_by(answer: Callable[[Quiet], None]) -> Iterator[str]:
+    """The address at which every request is answered so."""
+
+    class Handler(Quiet):
+        def do_POST(self) -> None:
+            answer(self)
+
+        do_GET = do_HEAD = do_POST  # noqa: N815 - the names that the base class calls
+
+    with serving(Handler) as url:
+        yield url
+
+
+@contextmanager
 def web_page(status: int) -> Iterator[str]:
     """A server that is no API at all."""
 
-    class Page(_Quiet):
-        def do_POST(self) -> None:
-            self.body()
-            self.answer(status, "text/html", b"<html><h1>Welcome to nginx!</h1></html>")
+    def page(request: Quiet) -> None:
+        request.body()
+        request.answer(status, "text/html", b"<html><h1>Welcome to nginx!</h1></html>")
 
-    with serving(Page) as url:
+    with answered_by(page) as url:
         yield url
 
 
@@ -68,17 +83,16 @@ def streaming(events: Events) -> Iterator[str]:
     A stream of one event `{"status": 400, …}` is answered as that error.
     """
 
-    class Stream(_Quiet):
-        def do_POST(self) -> None:
-            events.requests.append(self.body())
-            stream = events.streams.pop(0)
-            if isinstance(stream[0], dict) and "status" in stream[0]:
-                error = {"type": "error", "error": stream[0]["error"]}
-                self.answer(stream[0]["status"], "application/json", json.dumps(error).encode())
-            else:
-                self.answer(200, "text/event-stream", b"".join(map(_sse, stream)))
+    def stream_next(request: Quiet) -> None:
+        events.requests.append(request.body())
+        stream = events.streams.pop(0)
+        if isinstance(stream[0], dict) and "status" in stream[0]:
+            error = {"type": "error", "error": stream[0]["error"]}
+            request.answer(stream[0]["status"], "application/json", json.dumps(error).encode())
+        else:
+            request.answer(200, "text/event-stream", b"".join(map(_sse, stream)))
 
-    with serving(Stream) as url:
+    with answered_by(stream_next) as url:
         yield url
 
 

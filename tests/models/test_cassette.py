@@ -50,9 +50,9 @@ def test_a_recorded_language_model_plays_without_a_key_to_the_same_transcript(
     (tmp_path / "app.py").write_text(SOURCE)
     model = Replay(str(CASSETTE))
     asked = scenario(QUESTION, tokens=20_000, actions=3)
-    outcome, events = converse_here("json_actions", model, asked, tmp_path)
-    assert outcome.kind == "answered"
-    assert played(events) == played(RECORDED)
+    held = converse_here("json_actions", model, asked, tmp_path)
+    assert held.outcome.kind == "answered"
+    assert played(held.events) == played(RECORDED)
     assert (model.compared, model.differences) == (1, [])
     assert not model.language_model
 
@@ -101,9 +101,9 @@ ASKED = scenario("One?", "Two?", tokens=10**6, actions=2)
 
 def transcript(model: Model, path: Path) -> Path:
     """Of a conversation about what lies beside it."""
-    _, events = converse_here("json_actions", model, ASKED, path.parent)
+    held = converse_here("json_actions", model, ASKED, path.parent)
     with TranscriptWriter(path) as writer:
-        for event in events:
+        for event in held.events:
             writer.write(event)
     return path
 

@@ -19,14 +19,13 @@ from runner.agents import models
 from runner.agents.models import open_model, provider
 from runner.agents.models.model_settings import Endpoint, ModelSettings
 from runner.agents.react import React
-from runner.agents.tool_calling import Conversation
-from runner.agents.tools import SHELL_SPEC, Toolbox
+from runner.agents.tools import SHELL_SPEC
 from runner.protocols import Model, Turn, UserMessage
-from runner.records import Event, Limits, NewTokens, Outcome, Prose, StepEnd, Thinking, Usage
+from runner.records import NewTokens, Prose, StepEnd, Thinking, Usage
 from runner.records import ToolCall as CallEvent
 from runner.records import ToolResult as ResultEvent
 from runner.support.errors import FairtrialError, ProviderError, ProviderRefused
-from tests.helpers import PATIENCE_SEC, LocalSandbox, scenario
+from tests.helpers import PATIENCE_SEC, Held, converse_here, scenario
 from tests.models.doubles import Events, streaming, web_page
 
 KEY = "sk-very-secret-0123456789"
@@ -70,17 +69,6 @@ def turn_of(model: Model, text: str = "Hello?", timeout_sec: float = 600) -> Tur
     return asyncio.run(ask())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Held:
-    """A conversation that has ended."""
-
-    outcome: Outcome
-    events: list[Event]
-
-    def only(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-
 Hold = Callable[..., Held]
 
 
@@ -89,22 +77,8 @@ def hold(tmp_path: Path) -> Hold:
     """Holds a conversation whose shell is this machine's own, in the test's folder."""
 
     def converse(model: Model, *prompts: str, **budget: int) -> Held:
-        events: list[Event] = []
         asked = scenario(*(prompts or ("What is here?",)), **{"tokens": 10**6, **budget})
-        conversation = Conversation(
-            model=model,
-            scenario=asked,
-            toolbox=Toolbox(LocalSandbox(tmp_path), Limits()),
-            record=events.append,
-        )
-
-        async def run() -> Outcome:
-            try:
-                return await conversation.run()
-            finally:
-                await model.close()
-
-        return Held(outcome=asyncio.run(run()), events=events)
+        return converse_here("tool_calling", model, asked, tmp_path)
 
     return converse
 

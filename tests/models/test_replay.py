@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import docker
 import pytest
 
 from runner.agents.models.offline.navigator import Offline
 from runner.agents.models.replay import Replay, arms_to_play, require_recordings
 from runner.protocols import OfCells, Turn, UserMessage
-from runner.records import Cell, OutcomeKind, Prompt, Prose, StepEnd, ToolCall
+from runner.records import Cell, Event, OutcomeKind, Prompt, Prose, StepEnd, ToolCall
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import TranscriptWriter
 from runner.support.errors import FairtrialError, ProviderError
-from tests.helpers import Ask, Scripted, calls, says, scenario
+from tests.helpers import Ask, Scripted, asking, calls, says, scenario
 from tests.report.loaded import cell, loaded, result, unfinished
 
 pytestmark = pytest.mark.docker
@@ -32,15 +33,24 @@ def finish_up(code):
 FILES = {"app.py": SOURCE}
 
 
-@pytest.fixture
-def recording(ask: Ask, tmp_path: Path) -> Path:
-    """The transcript of a conversation over FILES."""
-    path = tmp_path / "transcript.jsonl"
-    _, events, _ = ask(Offline(), ASKED, FILES)
+@pytest.fixture(scope="module")
+def recorded(engine: docker.DockerClient, base_image: str) -> list[Event]:
+    """A conversation over FILES."""
+    _, events, _ = asking(engine, base_image)(Offline(), ASKED, FILES)
+    return events
+
+
+def written(events: list[Event], folder: Path) -> Path:
+    path = folder / "transcript.jsonl"
     with TranscriptWriter(path) as writer:
         for event in events:
             writer.write(event)
     return path
+
+
+@pytest.fixture
+def recording(recorded: list[Event], tmp_path: Path) -> Path:
+    return written(recorded, tmp_path)
 
 
 def test_unchanged_tools_replay_without_a_difference(ask: Ask, recording: Path) -> None:
@@ -106,11 +116,7 @@ def test_a_turn_that_paused_or_could_not_be_read_does_not_end_its_step(
         says("then finish_up, app.py:5."),
     )
     _, events, _ = ask(model, asked, FILES)
-    path = tmp_path / "transcript.jsonl"
-    with TranscriptWriter(path) as writer:
-        for event in events:
-            writer.write(event)
-    replayed = Replay(str(path))
+    replayed = Replay(str(written(events, tmp_path)))
     outcome, again, _ = ask(replayed, asked, FILES)
     assert outcome.kind == "answered"
     assert replayed.compared == 1

@@ -13,7 +13,7 @@ import pytest
 
 from tests.real_agents.cells import Cells, open_cells
 from tests.real_agents.policies import ANSWER, shell_call
-from tests.real_agents.scripted_provider import Asked, Reply, ToolUse, Usage
+from tests.real_agents.scripted_provider import Asked, Reply, ToolUse
 from tests.real_agents.test_servers_of_users import (
     SERVERS,
     ran,
@@ -26,8 +26,10 @@ from tests.real_agents.test_servers_of_users import (
     told_and_not,
 )
 from tests.real_agents.whole_run import (
+    OF_A_SUBAGENT,
     require_faults_waited_out,
     require_read_by_every_verb,
+    require_subagent_apart,
     require_summed_up,
     require_whole,
     whole_run,
@@ -70,7 +72,7 @@ def test_both_arms_are_answered_over_two_steps_of_one_session(cells: Cells) -> N
 def test_a_subagents_words_are_no_answer(cells: Cells) -> None:
     def policy(asked: Asked) -> Reply:
         if "SUBAGENT TASK" in asked.text and "I ask." not in asked.text:
-            return Reply(text="Said by a subagent.", usage=Usage(output_tokens=77))
+            return OF_A_SUBAGENT
         if asked.results:
             return Reply(text=ANSWER)
         arguments = {
@@ -82,12 +84,7 @@ def test_a_subagents_words_are_no_answer(cells: Cells) -> None:
         ask = ToolUse(name="Agent", arguments=arguments)
         return Reply(text="I ask.", calls=(ask, shell_call(asked, "true")))
 
-    run = cells.run(policy, "--scenario", "small", "--server", "shell")
-    shell = run.of("shell")
-    assert shell.outcome == "answered"
-    assert "Said by a subagent." not in shell.prose and ANSWER in shell.prose
-    others = [it for it in shell.of("usage") if it.get("subagent")]
-    assert [it["output_tokens"] for it in others] == [77]
+    require_subagent_apart(cells, policy)
 
 
 def test_what_sums_a_long_conversation_up_counts_and_is_no_answer(cells: Cells) -> None:

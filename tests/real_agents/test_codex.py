@@ -23,8 +23,10 @@ from tests.real_agents.deferred import HELLO, coding, searching
 from tests.real_agents.policies import ANSWER, looking, shell_call
 from tests.real_agents.scripted_provider import Asked, Policy, Reply, ToolUse, Usage
 from tests.real_agents.whole_run import (
+    OF_A_SUBAGENT,
     require_faults_waited_out,
     require_read_by_every_verb,
+    require_subagent_apart,
     require_summed_up,
 )
 
@@ -454,7 +456,7 @@ def test_a_subagents_tokens_count_and_its_words_are_no_answer(cells: Cells) -> N
     def policy(asked: Asked) -> Reply:
         is_subagent = "SUBAGENT TASK" in json.dumps(asked.body["input"][-1])
         if is_subagent:
-            return Reply(text="Said by a subagent.", usage=Usage(output_tokens=77))
+            return OF_A_SUBAGENT
         if "I ask." not in asked.text:
             spawn = ToolUse(
                 namespace="multi_agent_v1",
@@ -464,12 +466,7 @@ def test_a_subagents_tokens_count_and_its_words_are_no_answer(cells: Cells) -> N
             return Reply(text="I ask.", calls=(spawn,))
         return Reply(text=ANSWER, wait_sec=1)
 
-    run = cells.run(policy, "--scenario", "small", "--server", "shell")
-    shell = run.of("shell")
-    assert shell.outcome == "answered"
-    assert "Said by a subagent." not in shell.prose and ANSWER in shell.prose
-    others = [it for it in shell.of("usage") if it.get("subagent")]
-    assert [it["output_tokens"] for it in others] == [77]
+    require_subagent_apart(cells, policy)
 
 
 # --- compaction ---------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.real_agents.cells import KEY, SECOND, Attempted, Cells, Ran
 from tests.real_agents.policies import ANSWER, failing_first, looking
-from tests.real_agents.scripted_provider import Asked, Reply, Usage
+from tests.real_agents.scripted_provider import Asked, Policy, Reply, Usage
 
 TWO_STEPS = ("--scenario", "two-steps", "--server", "good")
 
@@ -143,6 +143,19 @@ def summing_up(asked: Asked) -> Reply:
     if "I look." in asked.text:
         return Reply(status=400, error="prompt is too long: 400030 tokens > 200000 maximum")
     return replace(looking("cat app.py")(asked), usage=WHOLE)
+
+
+OF_A_SUBAGENT = Reply(text="Said by a subagent.", usage=Usage(output_tokens=77))
+
+
+def require_subagent_apart(cells: Cells, policy: Policy) -> None:
+    """The policy has a subagent asked, which replies OF_A_SUBAGENT."""
+    run = cells.run(policy, "--scenario", "small", "--server", "shell")
+    shell = run.of("shell")
+    assert shell.outcome == "answered"
+    assert OF_A_SUBAGENT.text not in shell.prose and ANSWER in shell.prose
+    others = [it for it in shell.of("usage") if it.get("subagent")]
+    assert [it["output_tokens"] for it in others] == [77]
 
 
 def require_summed_up(cells: Cells) -> None:

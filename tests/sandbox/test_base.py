@@ -8,6 +8,7 @@ import os
 import shutil
 import tarfile
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +33,14 @@ def checkout(tmp_path: Path) -> Path:
     """The files that pin the base, free to be spoilt; nothing here can build."""
     copy_recipe(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def no_engine(tmp_path: Path) -> Iterator[docker.DockerClient]:
+    """A client of an address where none answers."""
+    client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
+    yield client
+    client.close()
 
 
 def copy_recipe(root: Path) -> None:
@@ -125,49 +134,48 @@ def test_a_proxy_on_this_machine_is_reached_through_its_network(host: str, netwo
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # docker-py forgets the socket that could not connect
-def test_no_engine_is_said_as_such(checkout: Path, tmp_path: Path) -> None:
-    client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
+def test_no_engine_is_said_as_such(checkout: Path, no_engine: docker.DockerClient) -> None:
     with pytest.raises(EngineError) as raised:
-        ensure_base(client, checkout, print, env=NOWHERE, state=checkout / ".fairtrial")
+        ensure_base(no_engine, checkout, print, env=NOWHERE, state=checkout / ".fairtrial")
     assert raised.value.hint.startswith("is the Docker Engine running?")
-    client.close()
-    del raised, client
+    no_engine.close()
+    del raised
     gc.collect()
 
 
 def test_a_drifted_recipe_is_refused_before_the_engine_is_asked(
-    checkout: Path, tmp_path: Path
+    checkout: Path, no_engine: docker.DockerClient
 ) -> None:
     (checkout / "Dockerfile").write_text((ROOT / "Dockerfile").read_text() + "RUN true\n")
-    client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
     with pytest.raises(LockError):
-        ensure_base(client, checkout, print, env=NOWHERE, state=checkout / ".fairtrial")
-    client.close()
+        ensure_base(no_engine, checkout, print, env=NOWHERE, state=checkout / ".fairtrial")
 
 
 def test_a_bootstrap_without_root_says_what_would_do_instead(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkout: Path,
+    no_engine: docker.DockerClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
     host = HostTools(root=checkout, env=NOWHERE, scratch=tmp_path)
     with pytest.raises(
         EngineError, match=r"needs root(.|\n)*hint: make debian:bookworm-slim@sha256"
     ):
-        bootstrap(client, host, check_images_lock(checkout))
-    client.close()
+        bootstrap(no_engine, host, check_images_lock(checkout))
 
 
 def test_a_bootstrap_that_fails_shows_its_last_words(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkout: Path,
+    no_engine: docker.DockerClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     (checkout / "images/base/bootstrap.sh").write_text("echo the mirror is gone >&2; exit 9\n")
-    client = docker.DockerClient(base_url=f"unix://{tmp_path}/no.sock", version="1.41")
     host = HostTools(root=checkout, env=NOWHERE, scratch=tmp_path)
     with pytest.raises(EngineError, match=r"exit 9\)\nthe mirror is gone\nhint: "):
-        bootstrap(client, host, check_images_lock(ROOT))
-    client.close()
+        bootstrap(no_engine, host, check_images_lock(ROOT))
 
 
 @pytest.mark.docker

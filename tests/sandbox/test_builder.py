@@ -157,22 +157,24 @@ def test_it_ends_itself_and_is_removed_when_its_runner_is_dead(
         wait_until(lambda: not exists(engine, name), "the builder removed itself")
 
 
-def test_a_sweep_takes_dead_runners_builders_and_leaves_living_ones(
+def test_a_sweep_takes_what_dead_runners_left_and_leaves_what_living_ones_have(
     engine: docker.DockerClient, base_image: str
 ) -> None:
     living = owner_labels(60)
-    elsewhere = {OWNER_LABEL: "another-machine:1:1", DEADLINE_LABEL: "1000000000"}
+    elsewhere = {**living, OWNER_LABEL: "another-machine:1:1"}
+    late = {**elsewhere, DEADLINE_LABEL: "1000000000"}
     dead = {**living, OWNER_LABEL: living[OWNER_LABEL] + "1"}
     made = []
-    for owned in (living, elsewhere, dead):
+    for owned in (living, elsewhere, late, dead):
         labels = {"fairtrial": "builder", **owned}
         made.append(engine.api.create_container(base_image, ["true"], labels=labels)["Id"])
     try:
         sweep(engine)
         left = {item["Id"] for item in engine.api.containers(all=True)}
-        assert [one in left for one in made] == [True, False, False]
+        assert [one in left for one in made] == [True, True, False, False]
     finally:
-        remove_container(engine, made[0])
+        for one in made[:2]:
+            remove_container(engine, one)
 
 
 # --- one of a name --------------------------------------------------------------------------

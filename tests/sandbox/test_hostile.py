@@ -39,14 +39,8 @@ async def using(
         return await work(session)
 
 
-def use(
-    script: Script,
-    work: Work[T],
-    *,
-    log: ServerLog | None = None,
-    timeout_sec: float = PATIENCE_SEC,
-) -> T:
-    return asyncio.run(using(script, work, log=log, timeout_sec=timeout_sec))
+def use(script: Script, work: Work[T], *, log: ServerLog | None = None) -> T:
+    return asyncio.run(using(script, work, log=log))
 
 
 async def all_at_once(works: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T | BaseException]:

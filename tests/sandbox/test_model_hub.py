@@ -9,12 +9,10 @@ import json
 import struct
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ import pytest
 from runner.sandbox import model_hub
 from runner.sandbox.model_hub import Hub, HubRequestHandler, dimensions, is_embedder, onnx_model
 from tests.helpers import PATIENCE_SEC
+from tests.models.doubles import serving
 
 MODULES = [
     {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
@@ -56,11 +55,8 @@ def address(tmp_path: Path) -> Iterator[str]:
     (files / "config_sentence_transformers.json").write_text('{"prompts": {}}')
     (files / "model.safetensors").write_bytes(safetensors(**{"embeddings.a": [1.0, 2.0]}))
     HubRequestHandler.hub = Hub(files, folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), HubRequestHandler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(HubRequestHandler) as url:
+        yield url
 
 
 def get(url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:

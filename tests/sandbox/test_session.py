@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runner.records import Limits
-from runner.sandbox import stream, transport
+from runner.sandbox import stream
 from runner.sandbox.container import ContainerSpec, open_container
 from runner.sandbox.engine import Engine
 from runner.sandbox.session import ServerSession, as_text, open_session
@@ -77,29 +77,6 @@ def test_a_result_of_eight_megabytes_arrives_whole(use: Use) -> None:
     assert use("good", work) == 8_000_000
 
 
-def test_a_call_that_hangs_is_an_error_result_and_the_server_goes_on(use: Use) -> None:
-    async def work(session: ServerSession) -> tuple[Any, Any]:
-        hung = await session.call("hang", {}, timeout_sec=1)
-        # Nobody would be left to say this, had the hung call lasted until the session's time-out:
-        # the cell's deadline comes before it.
-        after = await session.call("echo", {"text": "still here"}, timeout_sec=PATIENCE_SEC)
-        return hung, after
-
-    hung, after = use("good", work)
-    assert (hung.text, hung.is_error) == ("hang gave no answer in 1 s", True)
-    assert (after.text, after.is_error) == ("still here", False)
-
-
-def test_a_server_that_dies_in_a_call_says_so_with_its_last_words(use: Use) -> None:
-    async def work(session: ServerSession) -> None:
-        await session.call("die", {}, timeout_sec=PATIENCE_SEC)
-
-    with pytest.raises(
-        ServerError, match=r"the server ended while it answered die .*the index is corrupt"
-    ):
-        use("good", work)
-
-
 def test_a_server_that_never_answers_ends_at_its_deadline(use: Use) -> None:
     log = ServerLog(stderr=StderrFile(None))
     with pytest.raises(ServerError, match="did not initialise in 1 s"):
@@ -110,14 +87,6 @@ def test_a_server_that_never_answers_ends_at_its_deadline(use: Use) -> None:
 def test_a_server_that_dies_at_start_says_so_with_its_last_words(use: Use) -> None:
     with pytest.raises(ServerError, match=r"before it was initialised .*no module named mcp"):
         use("dies", nothing)
-
-
-def test_a_server_that_floods_stdout_cannot_fill_the_host(
-    use: Use, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transport, "WASTE_LIMIT_BYTES", 4_000_000)
-    with pytest.raises(ServerError, match=r"before it was initialised .*that answered nothing"):
-        use("flood", nothing)
 
 
 def test_a_server_that_floods_stderr_is_read_no_further(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def write_certificates(folder: Path, addresses: Sequence[str] = ("127.0.0.1",)) -> Path:
+def write_certificates(folder: Path) -> Path:
     """ca.pem, cert.pem and key.pem, as `--tls` takes them."""
     folder.mkdir(parents=True, exist_ok=True)
     authority, key = (
@@ -21,7 +20,7 @@ def write_certificates(folder: Path, addresses: Sequence[str] = ("127.0.0.1",)) 
         ec.generate_private_key(ec.SECP256R1()),
     )
     issuer = _named("tests")
-    places = x509.SubjectAlternativeName([x509.IPAddress(ip_address(text)) for text in addresses])
+    places = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
     root = _signed(issuer, issuer, authority, authority)
     own = _signed(issuer, _named("machine"), key, authority, places)
     (folder / "ca.pem").write_bytes(root.public_bytes(serialization.Encoding.PEM))

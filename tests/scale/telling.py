@@ -17,7 +17,6 @@ from tests.scale.farm import Farm
 from tests.scale.tiny import Tiny
 
 LEASE_SEC = 2.0
-TINY = Tiny()
 
 
 @dataclass

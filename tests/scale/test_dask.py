@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from runner.records import Cell
+from runner.records.run_store import RunStore
 from runner.runs.executors.told import write_told
 from runner.runs.plan import unfinished
 from runner.support.errors import FairtrialError, SpendingCap
@@ -40,26 +41,33 @@ def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Farm]:
         farm.stop()
 
 
+def run_and_harm(farm: Farm, tmp_path: Path, harm: Callable[[], object]) -> tuple[RunStore, Told]:
+    """Twenty cells of each arm, all of them measured, though harm is done when ten have begun."""
+    cells = tiny_cells(20)
+    store, prepared = tiny_run(
+        tmp_path / "run", cells, Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
+    )
+    told = Told()
+    harmed: list[Cell] = []
+
+    def harm_once(cell: Cell) -> None:
+        if len(told.started) >= 10 and not harmed:
+            harmed.append(cell)
+            harm()
+
+    told.on_start = harm_once
+    execute(farm, store, prepared, told)
+    assert harmed
+    assert measured(store) == len(cells)
+    assert begun_after(store) == 0, "what had finished was paid once"
+    return store, told
+
+
 def test_a_killed_worker_costs_the_cell_it_had_under_way_and_no_other(
     farm: Farm, tmp_path: Path
 ) -> None:
-    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
-    cells = tiny_cells(20)
-    store, prepared = tiny_run(tmp_path / "run", cells, ground)
-    told = Told()
-    killed: list[Cell] = []
-
-    def kill_one(cell: Cell) -> None:
-        if len(told.started) >= 10 and not killed:
-            killed.append(cell)
-            farm.workers[0].kill()
-
-    told.on_start = kill_one
-    execute(farm, store, prepared, told)
-    assert killed
-    assert measured(store) == len(cells)
-    ledger = read_ledger(ground.ledger)
-    assert begun_after(store) == 0, "what had finished was paid once"
+    store, told = run_and_harm(farm, tmp_path, farm.workers[0].kill)
+    ledger = read_ledger(tmp_path / "ledger")
     twice = [cell for cell, count in ledger.begun.items() if count > 1]
     again = [item.cell.id for item in store.load().cells if item.attempts > 1]
     assert len(again) <= 1 and twice in ([], again)
@@ -144,22 +152,8 @@ def test_an_interruption_is_recorded_in_the_cells_under_way(farm: Farm, tmp_path
 def test_a_scheduler_that_is_started_again_costs_the_cells_under_way_and_no_other(
     farm: Farm, tmp_path: Path
 ) -> None:
-    ground = Ground(ledger=tmp_path / "ledger", turn_sec=0.05)
-    cells = tiny_cells(20)
-    store, prepared = tiny_run(tmp_path / "run", cells, ground)
-    told = Told()
-    killed: list[Cell] = []
-
-    def kill_it(cell: Cell) -> None:
-        if len(told.started) >= 10 and not killed:
-            killed.append(cell)
-            farm.scheduler.kill()
-
-    told.on_start = kill_it
-    execute(farm, store, prepared, told)
-    assert measured(store) == len(cells)
-    ledger = read_ledger(ground.ledger)
-    assert begun_after(store) == 0, "what had finished was paid once"
+    _, told = run_and_harm(farm, tmp_path, farm.scheduler.kill)
+    ledger = read_ledger(tmp_path / "ledger")
     assert sum(count - 1 for count in ledger.begun.values()) <= 2, "of each worker one cell"
     assert any("the scheduler is gone" in note for note in told.notes)
 

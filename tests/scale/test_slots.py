@@ -15,7 +15,7 @@ from runner.agents.models.model_settings import ApiSlots
 from runner.runs.run_inputs import PreparedRun
 from tests.helpers import PATIENCE_SEC
 from tests.judges.reader import anthropic_stream
-from tests.models.doubles import serving
+from tests.models.doubles import answered_by
 from tests.models.test_remote import settings_for
 from tests.scale.farm import Farm
 from tests.scale.telling import Told, execute, measured
@@ -73,16 +73,9 @@ def test_no_more_requests_than_asked_are_open_over_all_workers(
 ) -> None:
     provider = Provider(together)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            provider.answer(self)
-
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
     ground = Ground(ledger=tmp_path / "ledger")
     store, prepared = tiny_run(tmp_path / "run", tiny_cells(CELLS, ("shell",)), ground)
-    with serving(Handler) as url:
+    with answered_by(provider.answer) as url:
         execute(farm, store, asking(prepared, url, limit), Told(), Asking())
     assert measured(store) == provider.answered == CELLS
     assert provider.most == together

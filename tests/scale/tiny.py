@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -170,12 +169,3 @@ def tiny_run(
         subject=ground,
     )
     return store, prepared
-
-
-def wait_for_lines(path: Path, count: int, patience_sec: float) -> None:
-    until = time.monotonic() + patience_sec
-    while time.monotonic() < until:
-        if path.is_file() and path.read_text().count("\n") >= count:
-            return
-        time.sleep(0.02)
-    raise TimeoutError(f"{path} has not {count} lines")

@@ -7,18 +7,14 @@ import pytest
 
 from runner.gate.perturbations import moved
 from runner.gate.scenario_checks import Believer
-from runner.protocols import LineSource
 from runner.records import (
     Answer,
     AnswerStep,
     Citation,
-    MustCite,
-    Rubric,
     Scenario,
     Score,
     Scored,
     Unscored,
-    Verdict,
 )
 from runner.scoring import ADOPTION, FAIRNESS, score_cell
 from runner.scoring.fairness import (
@@ -32,7 +28,7 @@ from runner.scoring.fairness import (
 )
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.score_parts import weighted
-from runner.support.errors import NoVerdict
+from tests.anchors.material import FarAway
 from tests.grounding.fakes import MemoryFiles
 from tests.scoring.material import (
     GOOD,
@@ -193,25 +189,9 @@ def test_an_unscored_part_leaves_the_sum_unscored_with_its_reason() -> None:
     assert weighted(parts, FAIRNESS) == Unscored(reason="llm_quality: no verdict")
 
 
-class Unreachable:
-    name = "far away"
-    identity = "0" * 64
-    deterministic = False
-
-    def judge(
-        self,
-        rubric: Rubric,
-        answer: Sequence[AnswerStep],
-        must_find: Sequence[Sequence[MustCite]],
-        source: LineSource | None = None,
-    ) -> Verdict:
-        raise NoVerdict("no API key")
-
-
 def test_a_judge_out_of_reach_leaves_the_rest_scored() -> None:
-    scored = score_fairness(
-        SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=Unreachable()
-    )
+    away = FarAway(reachable=False)
+    scored = score_fairness(SCENARIO, RUBRIC, answer(*GOOD), effort(), files=TREE, judge=away)
     assert scored.parts["llm_quality"] == Unscored(reason="no verdict: no API key")
     assert isinstance(scored.score, Unscored)
     assert isinstance(scored.parts["keyword_coverage"], Scored) and scored.verdict is None
