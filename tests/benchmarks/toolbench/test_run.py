@@ -14,15 +14,15 @@ from typing import Any
 import jsonschema
 import pytest
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Delay, Reply, ToolCall
+from llmock.scenarios import Delay
 
 from runner.benchmarks.toolbench.task_benchmark import cell_name
 from runner.benchmarks.toolbench.task_results import RunOfTasks
-from runner.records import Note, Plan, Prompt, Prose, ToolResult, Usage
-from runner.records import ToolCall as CallEvent
+from runner.records import Note, Plan, Prompt, Prose, ToolCall, ToolResult, Usage
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import read_transcript
 from runner.support.errors import FairtrialError
+from tests.benchmarks.conversations import asks, claude, no_keys, of
 from tests.benchmarks.toolbench.records import LIST, NEWS, PRICE, RATE, call, record
 from tests.checkout import ended
 from tests.helpers import PATIENCE_SEC, wait_until
@@ -52,17 +52,16 @@ RECORDS = [
         query="Get the news about Apple, then list the markets",
     ),
 ]
+__all__ = ["claude", "no_keys"]
 SEEN = ("--run", "seen")
 OUTPUT = '{"result":{"content":"ok"},"status_code":200}'
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with the data in it: no checkout, no key, and no engine is needed."""
     (tmp_path / "data.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     return tmp_path
 
@@ -85,10 +84,6 @@ def events(task: str, name: str = "seen", arm: str = "published") -> list[Any]:
     attempt = store.counted_attempt(cell.id)
     assert attempt is not None
     return list(read_transcript(attempt.transcript))
-
-
-def of(kind: type[Any], found: list[Any]) -> list[Any]:
-    return [event for event in found if isinstance(event, kind)]
 
 
 # --- offline ------------------------------------------------------------------------------------
@@ -154,7 +149,7 @@ def test_a_task_of_several_calls_is_given_what_its_label_recorded() -> None:
 
     found = events("both")
 
-    assert [event.tool for event in of(CallEvent, found)] == ["get_news", "list_markets"]
+    assert [event.tool for event in of(ToolCall, found)] == ["get_news", "list_markets"]
     assert of(ToolResult, found)[0].text == '{"headlines":["up"]}'
 
 
@@ -391,17 +386,6 @@ def test_other_verbs_send_the_user_to_this_one(capsys: pytest.CaptureFixture[str
 # --- a provider ---------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def claude(llmock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-0123456789")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.base_url("anthropic"))
-    return llmock
-
-
-def asks(double: LLMock, *calls: tuple[str, dict[str, Any]]) -> None:
-    double.add(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in calls)))
-
-
 def test_other_providers_are_asked_the_same_way(
     llmock: LLMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -421,11 +405,11 @@ ONE = ("-n", "1", *CLAUDE)
 
 
 def test_claude_is_offered_the_tools_natively_and_its_calls_are_scored(claude: LLMock) -> None:
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
     claude.reply("Done.")
     asks(claude, ("get_news", {"company": "Pear"}))
     claude.reply("Done.")
-    asks(claude, ("get_news", {"company": "Apple"}))
+    asks(claude, HEADLINES)
     asks(claude, ("list_markets", {}))
     claude.reply("Both are done.")
 
@@ -503,7 +487,7 @@ def script_a_run(double: LLMock) -> None:
     for each in (PRICED, HEADLINES):
         asks(double, each)
         double.reply("Done.")
-    asks(double, ("get_news", {"company": "Apple"}))
+    asks(double, HEADLINES)
     asks(double, ("list_markets", {}))
     double.reply("Both are done.")
 
@@ -570,7 +554,7 @@ def test_a_cell_that_the_provider_failed_is_asked_again_and_its_first_attempt_is
     claude.rate_limit(times=4, retry_after=0.01)
     assert run(*ONE) == 1
     first = files_of("price")
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
 
     assert run(*ONE) == 0
 
@@ -584,7 +568,7 @@ def test_a_cell_that_the_provider_failed_is_asked_again_and_its_first_attempt_is
 
 def test_an_answer_that_the_provider_throttled_is_asked_for_again_at_once(claude: LLMock) -> None:
     claude.rate_limit(times=2, retry_after=0.01)
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
 
     assert run(*ONE) == 0
     assert len(list(Path("runs/seen/cells").glob("*/attempt-*"))) == 1
@@ -653,7 +637,7 @@ def test_a_cap_ends_the_run_where_it_is_and_the_rest_can_be_measured_later(
     prices += "    {input: 1000, output: 1000, cache_read: 0, cache_write: 0}\n"
     (here / "prices.yaml").write_text(prices, encoding="utf-8")
     for _ in range(3):
-        asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+        asks(claude, PRICED)
 
     assert run(*CLAUDE, "--prices", "prices.yaml", "--max-dollars", "0.01") == 1
     assert "$" in capsys.readouterr().err
@@ -662,7 +646,7 @@ def test_a_cap_ends_the_run_where_it_is_and_the_rest_can_be_measured_later(
 
 
 def test_no_key_stands_in_what_a_run_leaves_behind(claude: LLMock) -> None:
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
 
     assert run(*ONE) == 0
     for path in Path("runs").rglob("*"):
