@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -21,11 +22,10 @@ from runner.runs.audit import Audit
 from runner.runs.prepare import BENCHMARK
 from runner.scoring.judges.checklist.checklist import Checklist
 from tests.checkout import REFERENCE, ended, make_for_scoring, opened
-from tests.importers.test_claude_code import INIT, result, said
+from tests.importers.test_claude_code import INIT, WITH_SERVER, result, said
 from tests.report import loaded
 from tests.report.loaded import MODEL, cell, measured
 
-WITH_SERVER = {**INIT, "mcp_servers": [{"name": "good", "status": "connected"}]}
 WORSE = "It is somewhere in `app.py:1`."
 
 
@@ -291,8 +291,6 @@ def no_source(attempt: Path) -> None:
 def a_better_transcript_with_its_digest(attempt: Path) -> None:
     path = attempt / "transcript.jsonl"
     path.write_bytes(path.read_bytes().replace(WORSE.encode(), REFERENCE.strip().encode()))
-    import hashlib
-
     reseal(attempt, transcript=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
