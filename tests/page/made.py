@@ -50,7 +50,7 @@ from runner.runs.plan import draw_blocks
 from runner.scoring import score_cell
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.judges.exact_judge import Exact
-from tests.checkout import git
+from tests.proposing.trees import commit
 from tests.report import loaded
 from tests.report.loaded import GATE
 
@@ -115,15 +115,10 @@ STEPS = (
 
 
 def repository(folder: Path) -> tuple[Path, str]:
-    folder.mkdir(parents=True)
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "app.py").write_text(SOURCE)
-    (folder / "hostile.py").write_text(f"x = 1  # {HOSTILE}" + "y" * 5_000_000 + "\n")
+    files = {"app.py": SOURCE, "hostile.py": f"x = 1  # {HOSTILE}" + "y" * 5_000_000 + "\n"}
     for place in range(QUESTIONS):
-        (folder / f"m{place:02}.py").write_text(limit_users(place))
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "one")
-    return folder, git(folder, "rev-parse", "HEAD")
+        files[f"m{place:02}.py"] = limit_users(place)
+    return folder, commit(folder, files)
 
 
 def limit_users(place: int) -> str:

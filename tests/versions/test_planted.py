@@ -15,8 +15,8 @@ import pytest
 
 from runner.records.versions import VersionComparison
 from runner.report.version_forms import MOST_LINES
-from runner.sandbox.engine import LABEL
 from tests.checkout import SESSION, Checkout, make
+from tests.trying.test_try import remove_volumes
 
 SERVER = (Path(__file__).parent / "ledger.py.txt").read_text("utf-8") + f"# {SESSION}\n"
 PROJECT = """\
@@ -47,10 +47,8 @@ def made(
 def without_volumes(engine: docker.DockerClient, state: Path) -> Iterator[None]:
     """What the versions that were tried there were installed into; not what tests beside it use."""
     yield
-    tried = [it.name for it in (state / "tries").iterdir()]
-    for volume in engine.volumes.list(filters={"label": LABEL}):
-        if any(f"{LABEL}-server-{name}-" in str(volume.name) for name in tried):
-            engine.api.remove_volume(volume.name, force=True)
+    for tried in (state / "tries").iterdir():
+        remove_volumes(engine, tried.name)
 
 
 def folder(top: Path, *planted: tuple[str, str]) -> Path:

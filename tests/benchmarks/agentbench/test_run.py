@@ -11,7 +11,6 @@ from typing import Any
 import docker
 import pytest
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Reply, ToolCall
 
 from runner.benchmarks import BENCHMARKS
 from runner.benchmarks.agentbench import query_run
@@ -21,8 +20,7 @@ from runner.benchmarks.estimate import Estimate
 from runner.catalog.catalog import load_catalog
 from runner.catalog.checkout import Checkout as Opened
 from runner.cli.main import main
-from runner.records import Event, Note, Prose, ToolResult, parse_json
-from runner.records import ToolCall as CallEvent
+from runner.records import Event, Note, Prose, ToolCall, ToolResult, parse_json
 from runner.records.run_store import LoadedCell, RunStore
 from runner.records.transcript_files import read_transcript
 from runner.runs.audit import Audit
@@ -30,9 +28,11 @@ from runner.sandbox.base_image import read_pins
 from runner.servers.definition_rules import places_among
 from runner.servers.volume import volume_name
 from tests.benchmarks.agentbench.servers import spec, with_tools
+from tests.benchmarks.conversations import asks, claude, no_keys, of
 from tests.checkout import BASE_FILES, ROOT, Checkout, copy, ended
 
-pytestmark = pytest.mark.docker
+__all__ = ["claude", "no_keys"]
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("no_keys")]
 ADD = "given = asked['params']['arguments']; text('the sum is %g' % (given['a'] + given['b']))"
 NUMBERS = "tool('add_numbers', properties={'a': NUMBER, 'b': NUMBER}, required=['a', 'b'])"
 LIST = f"NUMBER = dict(type='number'); result({{'tools': [tool('echo'), {NUMBERS}]}})"
@@ -91,12 +91,6 @@ def checkout(
             engine.api.remove_volume(volume, force=True)
 
 
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def run(checkout: Checkout, *arguments: object) -> int:
     suite = checkout.root / "queries.yaml"
     return ended("--root", checkout.root, "agentbench", "run", "--suite", suite, *arguments)
@@ -122,10 +116,6 @@ def events_of(checkout: Checkout, name: str, asked: str) -> list[Event]:
     return list(read_transcript(attempt_of(checkout, name, asked) / "transcript.jsonl"))
 
 
-def of(kind: type[Any], found: list[Event]) -> list[Any]:
-    return [event for event in found if isinstance(event, kind)]
-
-
 def setup_of(checkout: Checkout, name: str) -> QueryRunSetup:
     return read_setup(store_of(checkout, name))
 
@@ -142,7 +132,7 @@ def test_the_offline_model_asks_real_servers_and_answers(mode: str, checkout: Ch
 
     for asked in ("sum", "sum-among"):
         events = events_of(checkout, f"seen-{mode}", asked)
-        (call,) = of(CallEvent, events)
+        (call,) = of(ToolCall, events)
         assert (call.tool, call.origin) == ("till__add_numbers", "server")
         assert of(Prose, events)[-1].text == "the sum is 4"
 
@@ -280,17 +270,6 @@ def test_other_verbs_send_the_user_to_this_one(
 
 
 # --- a provider ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def claude(llmock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-0123456789")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.base_url("anthropic"))
-    return llmock
-
-
-def asks(double: LLMock, *calls: tuple[str, dict[str, Any]]) -> None:
-    double.add(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in calls)))
 
 
 CLAUDE = ("--model", "claude-test")
