@@ -75,6 +75,8 @@ def standings(
 
 
 def test_of_answers_judged_by_hand_it_misses_two_that_are_known() -> None:
+    cheats = [one for one in EVERY if not one.plain and not one.passes]
+    assert len(cheats) > 30
     missed = {one.text for one in EVERY if passes(one) != one.passes}
     assert missed == MISSED.keys()
 
@@ -88,12 +90,6 @@ def test_it_agrees_with_the_hand_on_plain_answers_and_beyond_chance_on_all() -> 
     assert found["all"].share >= 0.95 and (found["all"].kappa or 0) > 0.9
     # Whoever lets everything pass, or nothing, is far off.
     assert found["all"].constant_share < 0.6 and found["all"].beats_constant
-
-
-def test_no_cheat_but_the_known_one_passes() -> None:
-    cheats = [one for one in EVERY if not one.plain and not one.passes]
-    assert len(cheats) > 30
-    assert {one.text for one in cheats if passes(one)} <= MISSED.keys()
 
 
 @pytest.mark.parametrize(
