@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from runner.benchmarks import BENCHMARKS
-from runner.records import CellResult, Imported, RecordedResult
+from runner.records import CellResult, RecordedResult
 from runner.records.run_store import RunStore
 from runner.report import terminal
 from runner.report.build_report import build_report
@@ -180,20 +180,8 @@ def test_arms_of_another_version_or_model_are_compared_with_nobody(here: Here) -
 
 
 def test_beside_measured_cells_in_a_plan_made_by_hand_nothing_compares_them() -> None:
-    found = Imported(
-        harness="claude-code",
-        harness_version="2.1",
-        model="m",
-        permissions="",
-        prompts=None,
-        file="t.json",
-        source="a" * 64,
-        usd=None,
-        importer="b" * 64,
-        degraded=(),
-    )
     theirs = cell("a", "good", model="imported:m")
-    ended = loaded.result(theirs, imported=found, fingerprint=None, timings=None)
+    ended = loaded.result(theirs, imported=loaded.imported(), fingerprint=None, timings=None)
     elsewhere = replace(measured(theirs, 0.9), result=ended)
     here_measured = [measured(cell("a"), 0.4), measured(cell("a", "good"), 0.5)]
     report = build_report(loaded.loaded([*here_measured, elsewhere]), {}, {})

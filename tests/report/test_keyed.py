@@ -13,7 +13,6 @@ from runner.records import (
     FactVerdict,
     FalseClaim,
     Gate,
-    PypiSource,
     StepVerdict,
     Verdict,
 )
@@ -23,7 +22,8 @@ from runner.report.build_report import build_report
 from runner.report.records import Keyed, Report
 from runner.scoring.judges.exact_judge import BESIDE, FOUND
 from tests.report.loaded import (
-    GATE,
+    FLASK,
+    KEYS,
     MODEL,
     cell,
     fairness_parts,
@@ -35,8 +35,6 @@ from tests.report.loaded import (
 )
 from tests.report.test_report import all_forms, arm
 
-ONE = PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
-KEYS = GATE.model_copy(update={"judge": "exact", "rho": None, "low": None, "high": None})
 SHELL = (0.4, 0.5, 0.6, 0.5, 0.4, 0.5, 0.6, 0.5, 0.4, 0.5, 0.6, 0.5, 0.4, 0.5)
 KINDS: tuple[ExactKind, ...] = ("callers", "overriders")
 FOUND_IT = CriterionVerdict(score=0.75, reason="3 of 4 places")
@@ -87,7 +85,7 @@ def report_of(
     run = loaded(cells(figures, model), margin=margin)
     asked = {
         f"q{place}": scenario(
-            f"q{place}", repository=ONE, asks=KINDS[place % 2], grep_f1=0.2 if place < 7 else 0.9
+            f"q{place}", repository=FLASK, asks=KINDS[place % 2], grep_f1=0.2 if place < 7 else 0.9
         )
         for place in range(len(SHELL))
     }
@@ -98,7 +96,7 @@ def report_of(
 def of_callers(run: LoadedRun) -> Report:
     """Each of its questions is one about callers."""
     names = dict.fromkeys(one.scenario for one in run.plan.cells)
-    asked = {name: scenario(name, repository=ONE, asks="callers") for name in names}
+    asked = {name: scenario(name, repository=FLASK, asks="callers") for name in names}
     return build_report(run, asked, {"x": server("x")}, gate=KEYS)
 
 
@@ -273,5 +271,5 @@ def test_near_misses_are_counted() -> None:
 
 def test_a_run_with_any_other_scenario_is_none_of_keys() -> None:
     run = loaded([measured(cell("q0"), 0.5), measured(cell("alpha"), 0.5)])
-    asked = {"q0": scenario("q0", repository=ONE, asks="callers"), "alpha": scenario("alpha")}
+    asked = {"q0": scenario("q0", repository=FLASK, asks="callers"), "alpha": scenario("alpha")}
     assert build_report(run, asked, {}, gate=KEYS).keyed is None
