@@ -38,7 +38,6 @@ from runner.records import (
     Study,
     TokenBreakdown,
     ToolCall,
-    ToolResult,
     Usage,
 )
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
@@ -333,7 +332,6 @@ def _call(cell: Cell, step: int, turn: int, number: int, hostile: bool) -> Itera
         if hostile
         else "app.py:11:    def dispatch_all(self, request):\n" * (3 + turn)
     )
-    call_id = f"c{number}"
     size = 1_000 + 700 * draw(cell, f"size {number}", 5) + (900 if is_server else 0)
     parts = {"prompts": 400, "schemas": 300 * is_server, "results": size, "replies": 200}
     yield Usage(
@@ -347,25 +345,18 @@ def _call(cell: Cell, step: int, turn: int, number: int, hostile: bool) -> Itera
             {**parts, "thinking": 60, "prose": 70, "arguments": 50}
         ),
     )
-    yield ToolCall(
+    called = ToolCall(
         step=step,
         turn=turn,
-        call_id=call_id,
+        call_id=f"c{number}",
         origin="server" if is_server else "shell",
         tool=HOSTILE if hostile else "find_symbol" if is_server else "shell",
         arguments={"command": HOSTILE} if hostile else arguments,
     )
-    yield ToolResult(
-        step=step,
-        turn=turn,
-        call_id=call_id,
-        text=text,
-        is_error=draw(cell, f"error {number}", 6) == 0,
-        size_chars=len(text),
-        digest="0" * 64,
-        truncated=False,
-        wall_sec=0.4 + draw(cell, f"tool {number}", 3),
-    )
+    yield called
+    is_error = draw(cell, f"error {number}", 6) == 0
+    wall_sec = 0.4 + draw(cell, f"tool {number}", 3)
+    yield loaded.answered(called, text, is_error=is_error, wall_sec=wall_sec)
 
 
 REPOSITORIES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel")

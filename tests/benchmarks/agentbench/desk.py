@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -78,26 +79,33 @@ CLOCK = {
 }
 
 
+DESK = {name: server(name) for name in ("sums", "words")}
+
+
 def make(folder: Path, *queries: dict[str, Any]) -> Checkout:
     """Their drafts lie in `drafts.yaml`."""
-    for name in BASE_FILES:
-        copy(ROOT / name, folder / name)
-    made = Checkout(folder, commit="")
-    (folder / "scenarios").mkdir()
-    for name in ("sums", "words"):
-        path = f"images/servers/testbed/{name}/server.yaml"
-        made.write(path, server(name).model_dump(mode="json", exclude_none=True))
+    made = make_with(DESK, folder)
     # Through JSON: what two queries share would be written as an alias, which no reader takes.
     made.write("drafts.yaml", json.loads(json.dumps({"queries": queries})))
     return made
 
 
-def remove_volumes(engine: docker.DockerClient) -> None:
+def make_with(testbed: Mapping[str, ServerSpec], folder: Path) -> Checkout:
+    for name in BASE_FILES:
+        copy(ROOT / name, folder / name)
+    made = Checkout(folder, commit="")
+    (folder / "scenarios").mkdir()
+    for name, one in testbed.items():
+        path = f"images/servers/testbed/{name}/server.yaml"
+        made.write(path, one.model_dump(mode="json", exclude_none=True))
+    return made
+
+
+def remove_volumes(engine: docker.DockerClient, testbed: Mapping[str, ServerSpec] = DESK) -> None:
     """What these servers were installed into."""
     recipe = read_pins(ROOT).recipe
-    for name in ("sums", "words"):
-        folder = Folder(server(name), Path())
+    for name, one in testbed.items():
         # A test that failed early may not have installed it.
         with suppress(docker.errors.NotFound):
-            volume = volume_name(folder, recipe, places_among(name))
+            volume = volume_name(Folder(one, Path()), recipe, places_among(name))
             engine.api.remove_volume(volume, force=True)
