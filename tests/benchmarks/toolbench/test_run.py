@@ -73,6 +73,12 @@ def run(*arguments: object) -> int:
     return ended("toolbench", "run", "data.json", *arguments)
 
 
+def rewrite(**changes: Any) -> None:
+    """The data has another first record from now on."""
+    records = [{**RECORDS[0], **changes}, *RECORDS[1:]]
+    Path("data.json").write_text(json.dumps(records), encoding="utf-8")
+
+
 def report(name: str = "seen") -> dict[str, Any]:
     found: dict[str, Any] = json.loads(Path("runs", name, "report.json").read_text("utf-8"))
     return found
@@ -135,9 +141,8 @@ def test_the_report_is_written_as_json_markdown_and_html(
     assert '<th scope="row" class="text">browser</th>' in page
 
 
-def test_what_the_data_says_is_no_markup_in_a_report(here: Path) -> None:
-    loud = {**RECORDS[0], "category": "<script>alert(1)</script>|[red]"}
-    (here / "data.json").write_text(json.dumps([loud]), encoding="utf-8")
+def test_what_the_data_says_is_no_markup_in_a_report() -> None:
+    rewrite(category="<script>alert(1)</script>|[red]")
 
     assert run(*SEEN) == 0
     assert "<script>alert" not in Path("runs/seen/report.html").read_text("utf-8")
@@ -183,14 +188,14 @@ def test_another_prompt_is_used_and_one_without_a_place_is_refused(
     assert "{problem_statement}" in capsys.readouterr().err
 
 
-def test_a_query_that_quotes_a_prompt_s_place_is_asked_as_it_stands(here: Path) -> None:
-    odd = {**RECORDS[0], "query": "What do {query} and {problem_statement} mean?"}
-    (here / "data.json").write_text(json.dumps([odd]), encoding="utf-8")
+def test_a_query_that_quotes_a_prompt_s_place_is_asked_as_it_stands() -> None:
+    odd = "What do {query} and {problem_statement} mean?"
+    rewrite(query=odd)
 
     assert run(*SEEN) == 0
-    assert of(Prompt, events("price"))[0].text == odd["query"]
+    assert of(Prompt, events("price"))[0].text == odd
     assert run("--mode", "json", "--run", "json") == 0
-    assert of(Prompt, events("price", "json"))[0].text.count(odd["query"]) == 1
+    assert of(Prompt, events("price", "json"))[0].text.count(odd) == 1
 
 
 def test_the_plan_is_read_and_digested_as_often_for_many_cells_as_for_one(
@@ -316,10 +321,9 @@ def test_an_edited_transcript_is_in_no_figure_and_ends_in_1(
     assert (report()["arms"][0]["measured"], report()["arms"][0]["planned"]) == (2, 3)
 
 
-def test_answers_to_a_task_that_has_changed_since_are_in_no_figure(here: Path) -> None:
+def test_answers_to_a_task_that_has_changed_since_are_in_no_figure() -> None:
     assert run(*SEEN) == 0
-    changed = [{**RECORDS[0], "query": "What is the price of MSFT?"}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(changed), encoding="utf-8")
+    rewrite(query="What is the price of MSFT?")
 
     assert ended("toolbench", "report", "seen") == 0
     assert report()["arms"][0]["measured"] == 2
@@ -335,12 +339,11 @@ def test_answers_to_a_task_that_has_changed_since_are_in_no_figure(here: Path) -
     ],
 )
 def test_a_label_that_was_edited_since_is_told_and_the_others_are_not(
-    here: Path, edited: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    edited: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--trials", 2, *SEEN) == 0
     assert not report()["problems"]
-    relabelled = [{**RECORDS[0], "function_call_label": [edited]}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(relabelled), encoding="utf-8")
+    rewrite(function_call_label=[edited])
 
     assert ended("toolbench", "report", "seen") == 0
 
@@ -351,23 +354,20 @@ def test_a_label_that_was_edited_since_is_told_and_the_others_are_not(
     assert "label was edited" in capsys.readouterr().err
 
 
-def test_resuming_a_run_does_not_forget_that_a_label_was_edited(here: Path) -> None:
+def test_resuming_a_run_does_not_forget_that_a_label_was_edited() -> None:
     assert run("-n", 1, *SEEN) == 0
-    edited = call("get_stock_price", {"symbol": "MSFT"})
-    relabelled = [{**RECORDS[0], "function_call_label": [edited]}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(relabelled), encoding="utf-8")
+    rewrite(function_call_label=[call("get_stock_price", {"symbol": "MSFT"})])
 
     assert run("-n", 1, *SEEN) == 0
 
     assert "its label was edited" in report()["problems"][0]
 
 
-def test_a_label_that_is_only_written_otherwise_is_the_same_label(here: Path) -> None:
+def test_a_label_that_is_only_written_otherwise_is_the_same_label() -> None:
     assert run("-n", 1, *SEEN) == 0
     label = dict(RECORDS[0]["function_call_label"][0])
     label["arguments"] = json.dumps(label.pop("input"))
-    rewritten = [{**RECORDS[0], "function_call_label": json.dumps([label])}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(rewritten), encoding="utf-8")
+    rewrite(function_call_label=json.dumps([label]))
 
     assert ended("toolbench", "report", "seen") == 0
     assert not report()["problems"]
