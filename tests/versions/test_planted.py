@@ -48,7 +48,8 @@ def without_volumes(engine: docker.DockerClient, state: Path) -> Iterator[None]:
     """What the versions that were tried there were installed into; not what tests beside it use."""
     yield
     for tried in (state / "tries").iterdir():
-        remove_volumes(engine, tried.name)
+        # Behind the server's name stands what its scenario and options are known by.
+        remove_volumes(engine, tried.name.rpartition("-")[0])
 
 
 def folder(top: Path, *planted: tuple[str, str]) -> Path:
