@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.kind import LANGUAGES, TAIL, Ground
 from runner.authoring.exact.making import KINDS, questions_of
 from runner.records import GitSource
@@ -25,7 +26,11 @@ def asked(folder: Path, files: Mapping[str, str], kind: str, subject: str) -> Ex
 
 
 def key(folder: Path, files: Mapping[str, str], kind: str, subject: str) -> ExactQuestion:
-    found = asked(folder, files, kind, subject)
+    return key_in(tree_of(folder, files), kind, subject)
+
+
+def key_in(tree: Tree, kind: str, subject: str) -> ExactQuestion:
+    found = KINDS[kind].ask(Ground(tree), subject)
     assert found is not None
     return found
 

@@ -23,12 +23,19 @@ from tests.proposing.test_history import AFTER, BEFORE
 from tests.proposing.trees import PYTHON, commit, padded
 
 __all__ = ["project"]
+MAKE = ("exact", "make", "--repo", "../shop", "--unchecked")
 MANY = padded(PYTHON) | {
     f"shop/part_{number}.py": f"def use_part_{number}():\n    return 1\n\n\n"
     f"def first_{number}():\n    return use_part_{number}()\n\n\n"
     f"def other_{number}():\n    return use_part_{number}()\n"
     for number in range(6)
 }
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    commit(tmp_path / "shop", MANY)
+    return tmp_path / "shop"
 
 
 def test_a_folder_is_asked_about_without_its_name_or_path(tmp_path: Path, project: Path) -> None:
@@ -45,23 +52,22 @@ def test_a_folder_is_asked_about_without_its_name_or_path(tmp_path: Path, projec
     assert made.repository.label in read_repos_lock(project)
 
 
+@pytest.mark.usefixtures("shop")
 def test_outside_of_a_project_nothing_is_written_and_a_hint_says_where_to_go(
     tmp_path: Path, project: Path
 ) -> None:
-    commit(tmp_path / "shop", MANY)
     (tmp_path / "plain").mkdir()
-    words = ("exact", "make", "--repo", "../shop", "--unchecked")
-    _, said = fairtrial(tmp_path / "plain", *words, code=1)
+    _, said = fairtrial(tmp_path / "plain", *MAKE, code=1)
     assert f"{tmp_path / 'plain'}: is no project" in said
     assert "fairtrial init" in said
     assert list((tmp_path / "plain").iterdir()) == []
-    fairtrial(tmp_path / "plain", *words, "--questions", "6", "--into", str(project))
+    fairtrial(tmp_path / "plain", *MAKE, "--questions", "6", "--into", str(project))
     assert (project / "scenarios/exact/own/questions.yaml").is_file()
 
 
-def test_a_second_lot_does_not_take_the_place_of_the_first(tmp_path: Path, project: Path) -> None:
-    commit(tmp_path / "shop", MANY)
-    words = ("exact", "make", "--repo", "../shop", "--questions", "6", "--unchecked")
+@pytest.mark.usefixtures("shop")
+def test_a_second_lot_does_not_take_the_place_of_the_first(project: Path) -> None:
+    words = (*MAKE, "--questions", "6")
     fairtrial(project, *words)
     path = project / "scenarios/exact/own/questions.yaml"
     first = path.read_text()
@@ -73,14 +79,13 @@ def test_a_second_lot_does_not_take_the_place_of_the_first(tmp_path: Path, proje
     assert (project / "scenarios/exact/second/questions.yaml").is_file()
 
 
-def test_two_processes_make_the_same_questions_of_one_tree(tmp_path: Path, project: Path) -> None:
-    commit(tmp_path / "shop", MANY)
+@pytest.mark.usefixtures("shop")
+def test_two_processes_make_the_same_questions_of_one_tree(project: Path) -> None:
     made = set()
     for seed in ("1", "2"):
         name = f"hash{seed}"
-        words = ("exact", "make", "--repo", "../shop", "--questions", "6", "--unchecked")
         subprocess.run(
-            [str(COMMAND), *words, "--name", name],
+            [str(COMMAND), *MAKE, "--questions", "6", "--name", name],
             cwd=project,
             # Where a set's order counted, it would draw other questions.
             env={**os.environ, **environment(project), "PYTHONHASHSEED": seed},
@@ -128,12 +133,11 @@ def test_a_fix_whose_places_have_nothing_in_common_is_not_asked_about(
     assert "no past fix" in said
 
 
+@pytest.mark.usefixtures("shop")
 def test_a_check_says_what_was_found_now_and_not_what_the_file_says(
-    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit(tmp_path / "shop", MANY)
-    arguments = ("--repo", "../shop", "--questions", "6", "--unchecked", "--name", "shop")
-    fairtrial(project, "exact", "make", *arguments)
+    fairtrial(project, *MAKE, "--questions", "6", "--name", "shop")
 
     def one_is_silent(_: Checkout, folder: Path) -> CheckedSuite:
         """Nothing is asked: no engine."""
@@ -160,11 +164,10 @@ def test_a_check_says_what_was_found_now_and_not_what_the_file_says(
 
 
 def test_questions_of_ones_own_are_checked_by_the_command_that_is_told(
-    tmp_path: Path, project: Path
+    shop: Path, project: Path, tmp_path: Path
 ) -> None:
-    commit(tmp_path / "shop", MANY)
     told: list[str] = []
-    asked = OwnQuestions(repo=str(tmp_path / "shop"), count=6, label="shop")
+    asked = OwnQuestions(repo=str(shop), count=6, label="shop")
     make_questions(asked, project, tmp_path / "state", os.environ, told.append)
     assert any(f"`fairtrial --root {project} exact check shop`" in line for line in told)
 
@@ -188,10 +191,10 @@ def test_nothing_to_ask_about_is_said(tmp_path: Path, project: Path) -> None:
         (("scenario", "new", "--label", "-shop-"), "--label shop"),
     ],
 )
+@pytest.mark.usefixtures("shop")
 def test_a_name_that_no_scenario_can_bear_is_refused_with_one_that_it_can(
-    tmp_path: Path, project: Path, words: tuple[str, ...], hint: str
+    project: Path, words: tuple[str, ...], hint: str
 ) -> None:
-    commit(tmp_path / "shop", MANY)
     *first, option, value = words
     _, said = fairtrial(project, *first, "--repo", "../shop", f"{option}={value}", code=1)
     assert "small letters, digits, dots, dashes and underscores" in said
@@ -207,11 +210,10 @@ def test_a_password_in_a_url_is_refused_and_kept_out_of_what_is_said(project: Pa
 
 
 def test_a_label_longer_than_an_id_has_room_for_is_cut_in_ids_alone(
-    tmp_path: Path, project: Path
+    shop: Path, project: Path, tmp_path: Path
 ) -> None:
-    commit(tmp_path / "shop", MANY)
     label = "shop-" + "a" * 40
-    asked = OwnQuestions(repo=str(tmp_path / "shop"), count=6, label=label)
+    asked = OwnQuestions(repo=str(shop), count=6, label=label)
     names = make_questions(asked, project, tmp_path / "state", os.environ, lambda _: None)
     assert names
     assert all(it.startswith(label[:23] + ".") and len(it) <= 64 for it in names)

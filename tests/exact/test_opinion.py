@@ -14,12 +14,11 @@ import pytest
 
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.checking import Opinion, agreed
-from runner.authoring.exact.kind import Ground
-from runner.authoring.exact.making import KINDS
 from runner.authoring.exact.question_files import CheckedSuite, agreement, differences
 from runner.authoring.exact.second_opinion import KeyComparison, asks_of, compared
 from runner.records.exact import ExactQuestion
 from runner.sandbox import lsp_host
+from tests.exact.test_keys import key_in
 from tests.proposing.trees import PYTHON, tree_of
 
 CALLS = [
@@ -44,9 +43,7 @@ def opinion(folder: Path, found: Sequence[Sequence[Any]] | None) -> KeyCompariso
 
 
 def question_of(tree: Tree) -> ExactQuestion:
-    made = KINDS["callers"].ask(Ground(tree), "count_money")
-    assert made is not None
-    return made
+    return key_in(tree, "callers", "count_money")
 
 
 def test_what_was_not_asked_for_is_no_difference(tmp_path: Path) -> None:

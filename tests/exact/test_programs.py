@@ -11,9 +11,7 @@ import pytest
 
 from runner.authoring.drafting.tree import Tree
 from runner.authoring.exact.checking import Opinion, opinions_on
-from runner.authoring.exact.kind import Ground
 from runner.authoring.exact.language_servers import PROGRAMS, programs_for
-from runner.authoring.exact.making import KINDS
 from runner.catalog.checkout import Checkout
 from runner.grounding.commit_files import GitFiles
 from runner.records import GitSource
@@ -21,6 +19,7 @@ from runner.records.exact import ExactQuestion
 from runner.repositories.repository import Repository, fetch_source
 from runner.sandbox.workspace import ensure_workspace
 from tests.checkout import ROOT
+from tests.exact.test_keys import key_in
 from tests.proposing.trees import commit
 
 C_SHARP = {
@@ -99,7 +98,8 @@ def test_csharps_own_compiler_confirms_a_key_and_differs_from_one_that_is_wrong(
     source = GitSource(kind="git", url=f"file://{tmp_path}/shop", commit=sha)
     place = fetch_source(source, cache=tmp_path / "cache", pins=None)
     tree = Tree(GitFiles(place.path, sha))
-    calls, under = _ask(tree, "callers", "RoundItDown"), _ask(tree, "overriders", "Till.CountMoney")
+    calls = key_in(tree, "callers", "RoundItDown")
+    under = key_in(tree, "overriders", "Till.CountMoney")
     assert [(it.path, it.line) for it in calls.key.places] == CALLS
     short = calls.key.model_copy(update={"places": calls.key.places[1:], "optional": ()})
     wrong = calls.model_copy(update={"name": "short", "key": short})
@@ -108,12 +108,6 @@ def test_csharps_own_compiler_confirms_a_key_and_differs_from_one_that_is_wrong(
     assert (found[calls.name].agrees, found[calls.name].confirmed) == (True, 2)
     assert (found[under.name].agrees, found[under.name].confirmed) == (True, 2)
     assert CALLS[0] in found["short"].extra
-
-
-def _ask(tree: Tree, kind: str, subject: str) -> ExactQuestion:
-    asked = KINDS[kind].ask(Ground(tree), subject)
-    assert asked is not None
-    return asked
 
 
 def _said(

@@ -13,12 +13,20 @@ from runner.records.transcript_files import TranscriptWriter, iter_transcript, s
 from runner.runs.importing.imported_cell import MAX_BYTES, ImportedTranscript, Session, read_session
 from runner.scoring.efficiency import efficiency
 from runner.support.errors import FairtrialError
-from tests.importers.test_claude_code import INIT, asked, result, said, spoken
+from tests.importers.test_claude_code import (
+    INIT,
+    WITH_SERVER,
+    asked,
+    call,
+    gave,
+    result,
+    said,
+    spoken,
+)
 from tests.report.loaded import scenario
 
 TWO_STEPS = scenario("two")
 FIRST, SECOND = (step.prompt for step in TWO_STEPS.steps)
-WITH_SERVER = {**INIT, "mcp_servers": [{"name": "good", "status": "connected"}]}
 
 
 def read(*lines: dict[str, Any], server: str = "good", mounted: str = "good") -> Session:
@@ -33,16 +41,6 @@ def read_bytes(data: bytes, *, server: str = "good", mounted: str = "good") -> S
 
 def of_kind(session: Session, kind: type[Event]) -> list[Any]:
     return [event for event in session.events if isinstance(event, kind)]
-
-
-def call(tool: str, name: str = "t1", **arguments: Any) -> dict[str, Any]:
-    return spoken([{"type": "tool_use", "id": name, "name": tool, "input": arguments}])
-
-
-def gave(content: Any, name: str = "t1") -> dict[str, Any]:
-    back = {"type": "tool_result", "tool_use_id": name, "content": content}
-    message = {"role": "user", "content": [back]}
-    return {"type": "user", "session_id": "s", "message": message}
 
 
 # --- the arm --------------------------------------------------------------------------------

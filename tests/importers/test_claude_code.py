@@ -16,19 +16,32 @@ from tests.helpers import claude_code_events
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "published-run"
 
 
+USAGE = {
+    "input_tokens": 6,
+    "output_tokens": 3,
+    "cache_read_input_tokens": 100,
+    "cache_creation_input_tokens": 50,
+}
+
+
+def spoken(content: Any, **more: Any) -> dict[str, Any]:
+    message = {"id": "m1", "role": "assistant", "content": content, **more}
+    return {"type": "assistant", "session_id": "s", "message": message}
+
+
 def said(text: str, message: str = "m1", **more: Any) -> dict[str, Any]:
-    content = [{"type": "text", "text": text}]
-    usage = {
-        "input_tokens": 6,
-        "output_tokens": 3,
-        "cache_read_input_tokens": 100,
-        "cache_creation_input_tokens": 50,
-    }
-    spoken = {"id": message, "role": "assistant", "content": content, "usage": usage}
-    return {"type": "assistant", "session_id": "s", "message": spoken, **more}
+    return {**spoken([{"type": "text", "text": text}], id=message, usage=USAGE), **more}
 
 
-def asked(text: str) -> dict[str, Any]:
+def call(tool: str, name: str = "t1", **arguments: Any) -> dict[str, Any]:
+    return spoken([{"type": "tool_use", "id": name, "name": tool, "input": arguments}])
+
+
+def gave(content: Any, name: str = "t1", **more: Any) -> dict[str, Any]:
+    return asked([{"type": "tool_result", "tool_use_id": name, "content": content, **more}])
+
+
+def asked(text: Any) -> dict[str, Any]:
     return {"type": "user", "session_id": "s", "message": {"role": "user", "content": text}}
 
 
@@ -44,6 +57,7 @@ def result(text: str, **more: Any) -> dict[str, Any]:
 
 
 INIT = {"type": "system", "subtype": "init", "cwd": "/Users/me/flask", "session_id": "s"}
+WITH_SERVER = {**INIT, "mcp_servers": [{"name": "good", "status": "connected"}]}
 
 
 def written(tmp_path: Path, *lines: dict[str, Any], name: str = "transcript.json") -> Path:
@@ -83,34 +97,13 @@ def test_a_subagents_prose_is_not_the_answer(tmp_path: Path) -> None:
 
 
 def test_tools_become_calls_and_results_and_never_prose(tmp_path: Path) -> None:
-    use = {
-        "type": "tool_use",
-        "id": "t1",
-        "name": "mcp__serena__find_symbol",
-        "input": {"name": "a.py:9"},
-    }
-    call = {
-        "type": "assistant",
-        "session_id": "s",
-        "message": {"id": "m0", "role": "assistant", "content": [use]},
-    }
-    back = {
-        "type": "tool_result",
-        "tool_use_id": "t1",
-        "content": [{"type": "text", "text": "a.py:9"}],
-        "is_error": True,
-    }
-    path = written(
-        tmp_path,
-        INIT,
-        call,
-        {"type": "user", "session_id": "s", "message": {"role": "user", "content": [back]}},
-        said("done"),
-    )
+    back = gave([{"type": "text", "text": "a.py:9"}], is_error=True)
+    called = call("mcp__serena__find_symbol", symbol="a.py:9")
+    path = written(tmp_path, INIT, called, back, said("done"))
     events = claude_code_events(path)
     [tool_call] = [e for e in events if isinstance(e, ToolCall)]
     [tool_result] = [e for e in events if isinstance(e, ToolResult)]
-    assert (tool_call.origin, tool_call.arguments) == ("server", {"name": "a.py:9"})
+    assert (tool_call.origin, tool_call.arguments) == ("server", {"symbol": "a.py:9"})
     assert (tool_result.is_error, tool_result.text, tool_result.size_chars) == (True, "a.py:9", 6)
     assert read_answer_file(path).texts == ("done",)
 
@@ -202,11 +195,6 @@ def test_every_published_transcript_is_read() -> None:
         read = read_answer_file(path)
         assert read.kind == "claude_code"
         assert all(len(text) > 1000 for text in read.texts)
-
-
-def spoken(content: Any, **more: Any) -> dict[str, Any]:
-    message = {"id": "m1", "role": "assistant", "content": content, **more}
-    return {"type": "assistant", "session_id": "s", "message": message}
 
 
 @pytest.mark.parametrize(

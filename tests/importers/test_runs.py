@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from runner.benchmarks import BENCHMARKS
-from runner.records import CellResult, Imported, RecordedResult
+from runner.records import CellResult, RecordedResult
 from runner.records.run_store import RunStore
 from runner.report import terminal
 from runner.report.build_report import build_report
@@ -21,11 +22,10 @@ from runner.runs.audit import Audit
 from runner.runs.prepare import BENCHMARK
 from runner.scoring.judges.checklist.checklist import Checklist
 from tests.checkout import REFERENCE, ended, make_for_scoring, opened
-from tests.importers.test_claude_code import INIT, result, said
+from tests.importers.test_claude_code import INIT, WITH_SERVER, result, said
 from tests.report import loaded
 from tests.report.loaded import MODEL, cell, measured
 
-WITH_SERVER = {**INIT, "mcp_servers": [{"name": "good", "status": "connected"}]}
 WORSE = "It is somewhere in `app.py:1`."
 
 
@@ -180,20 +180,8 @@ def test_arms_of_another_version_or_model_are_compared_with_nobody(here: Here) -
 
 
 def test_beside_measured_cells_in_a_plan_made_by_hand_nothing_compares_them() -> None:
-    found = Imported(
-        harness="claude-code",
-        harness_version="2.1",
-        model="m",
-        permissions="",
-        prompts=None,
-        file="t.json",
-        source="a" * 64,
-        usd=None,
-        importer="b" * 64,
-        degraded=(),
-    )
     theirs = cell("a", "good", model="imported:m")
-    ended = loaded.result(theirs, imported=found, fingerprint=None, timings=None)
+    ended = loaded.result(theirs, imported=loaded.imported(), fingerprint=None, timings=None)
     elsewhere = replace(measured(theirs, 0.9), result=ended)
     here_measured = [measured(cell("a"), 0.4), measured(cell("a", "good"), 0.5)]
     report = build_report(loaded.loaded([*here_measured, elsewhere]), {}, {})
@@ -291,8 +279,6 @@ def no_source(attempt: Path) -> None:
 def a_better_transcript_with_its_digest(attempt: Path) -> None:
     path = attempt / "transcript.jsonl"
     path.write_bytes(path.read_bytes().replace(WORSE.encode(), REFERENCE.strip().encode()))
-    import hashlib
-
     reseal(attempt, transcript=hashlib.sha256(path.read_bytes()).hexdigest())
 
 

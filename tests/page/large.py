@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from runner.records import AnswerStep, Citation, FactVerdict, ToolCall, ToolResult
+from runner.records import AnswerStep, Citation, FactVerdict, ToolCall
 from runner.report.page_data import (
     AROUND,
     BlockEvidence,
@@ -22,6 +22,7 @@ from runner.report.page_data import (
     TimeSpan,
 )
 from tests.page.made import draw
+from tests.report.loaded import answered
 
 STEPS, FACTS, CITED, CALLS = 4, 80, 56, 26
 FILES, FILE_LINES = 3, 600
@@ -113,18 +114,7 @@ def _call(number: int) -> CallMade:
             "glob": "**/*.py",
         },
     )
-    result = ToolResult(
-        step=asked.step,
-        turn=number,
-        call_id=asked.call_id,
-        text=text,
-        is_error=False,
-        size_chars=len(text),
-        digest="0" * 64,
-        truncated=False,
-        wall_sec=0.4,
-    )
-    return CallMade(asked=asked, result=result)
+    return CallMade(asked=asked, result=answered(asked, text))
 
 
 def _facts(cell: CellEvidence) -> tuple[FactVerdict, ...]:

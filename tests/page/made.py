@@ -38,7 +38,6 @@ from runner.records import (
     Study,
     TokenBreakdown,
     ToolCall,
-    ToolResult,
     Usage,
 )
 from runner.records.run_store import LoadedCell, LoadedRun, RunStore
@@ -50,7 +49,7 @@ from runner.runs.plan import draw_blocks
 from runner.scoring import score_cell
 from runner.scoring.judges.checklist.checklist import Checklist
 from runner.scoring.judges.exact_judge import Exact
-from tests.checkout import git
+from tests.proposing.trees import commit
 from tests.report import loaded
 from tests.report.loaded import GATE
 
@@ -115,15 +114,10 @@ STEPS = (
 
 
 def repository(folder: Path) -> tuple[Path, str]:
-    folder.mkdir(parents=True)
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "app.py").write_text(SOURCE)
-    (folder / "hostile.py").write_text(f"x = 1  # {HOSTILE}" + "y" * 5_000_000 + "\n")
+    files = {"app.py": SOURCE, "hostile.py": f"x = 1  # {HOSTILE}" + "y" * 5_000_000 + "\n"}
     for place in range(QUESTIONS):
-        (folder / f"m{place:02}.py").write_text(limit_users(place))
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "one")
-    return folder, git(folder, "rev-parse", "HEAD")
+        files[f"m{place:02}.py"] = limit_users(place)
+    return folder, commit(folder, files)
 
 
 def limit_users(place: int) -> str:
@@ -338,7 +332,6 @@ def _call(cell: Cell, step: int, turn: int, number: int, hostile: bool) -> Itera
         if hostile
         else "app.py:11:    def dispatch_all(self, request):\n" * (3 + turn)
     )
-    call_id = f"c{number}"
     size = 1_000 + 700 * draw(cell, f"size {number}", 5) + (900 if is_server else 0)
     parts = {"prompts": 400, "schemas": 300 * is_server, "results": size, "replies": 200}
     yield Usage(
@@ -352,25 +345,18 @@ def _call(cell: Cell, step: int, turn: int, number: int, hostile: bool) -> Itera
             {**parts, "thinking": 60, "prose": 70, "arguments": 50}
         ),
     )
-    yield ToolCall(
+    called = ToolCall(
         step=step,
         turn=turn,
-        call_id=call_id,
+        call_id=f"c{number}",
         origin="server" if is_server else "shell",
         tool=HOSTILE if hostile else "find_symbol" if is_server else "shell",
         arguments={"command": HOSTILE} if hostile else arguments,
     )
-    yield ToolResult(
-        step=step,
-        turn=turn,
-        call_id=call_id,
-        text=text,
-        is_error=draw(cell, f"error {number}", 6) == 0,
-        size_chars=len(text),
-        digest="0" * 64,
-        truncated=False,
-        wall_sec=0.4 + draw(cell, f"tool {number}", 3),
-    )
+    yield called
+    is_error = draw(cell, f"error {number}", 6) == 0
+    wall_sec = 0.4 + draw(cell, f"tool {number}", 3)
+    yield loaded.answered(called, text, is_error=is_error, wall_sec=wall_sec)
 
 
 REPOSITORIES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel")

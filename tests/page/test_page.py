@@ -32,7 +32,7 @@ from tests.page import browser
 from tests.page.browser import Browser
 from tests.page.large import as_large_as_real
 from tests.page.made import REPOSITORIES, MadeRun, Maker, exact, plain
-from tests.report.loaded import GATE
+from tests.report.loaded import GATE, KEYS
 
 __all__ = ["template"]
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
@@ -77,14 +77,13 @@ needs_axe = pytest.mark.skipif(
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, MadeRun]]:
     maker = Maker(tmp_path_factory.mktemp("pages"))
     few = plain(REPOSITORIES[:2])
-    keys = GATE.model_copy(update={"judge": "exact", "rho": None, "low": None, "high": None})
     found = {
         "three": maker.run("three", SERVERS[:2], plain(REPOSITORIES), 2),
         "grid": maker.run("grid", SERVERS, plain(REPOSITORIES[:6]), 3),
         "broken": maker.run("broken", SERVERS[:1], few, 2, broken=2, gate=None),
         # As `fairtrial demo` asks it: its own needs minutes, an engine and registries.
         "demo": maker.run("demo", demo.SERVERS[1:], plain(demo.SCENARIOS), model="offline"),
-        "exact": maker.run("exact", SERVERS[:1], exact(maker.commit), gate=keys),
+        "exact": maker.run("exact", SERVERS[:1], exact(maker.commit), gate=KEYS),
         "hostile": maker.run("hostile", SERVERS[:1], plain(["alpha"]), hostile=True),
     }
     for one in found.values():

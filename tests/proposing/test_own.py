@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,31 +15,16 @@ from runner.records.repositories import RepoPin
 from runner.repositories.folders import own_source
 from runner.repositories.local_labels import LOCAL_FILE, open_source, remember
 from runner.support.errors import CatalogError, LockError, SourceError
-from tests.test_workspace import QUIET
-
-
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments],
-        env=QUIET,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
+from tests.checkout import git
+from tests.proposing.trees import commit
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     """Two commits; then one file is changed, one is new, and one is ignored."""
     folder = tmp_path / "secret-shop"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
     for text in ("price = 1\n", "price = 2\n"):
-        (folder / "price.py").write_text(text)
-        (folder / ".gitignore").write_text("*.key\n")
-        git(folder, "add", ".")
-        git(folder, "commit", "-qm", text)
+        commit(folder, {"price.py": text, ".gitignore": "*.key\n"})
     (folder / "price.py").write_text("price = 3\n")
     (folder / "new.py").write_text("new = 1\n")
     (folder / "api.key").write_text("hunter2\n")

@@ -19,6 +19,7 @@ from runner.records import (
     Fingerprint,
     Gate,
     GroundingSummary,
+    Imported,
     McpCall,
     NpmSource,
     Outcome,
@@ -35,7 +36,9 @@ from runner.records import (
     StepVerdict,
     Study,
     Timings,
+    ToolCall,
     ToolListing,
+    ToolResult,
     Unscored,
     Verdict,
 )
@@ -60,6 +63,8 @@ GATE = Gate(
     standing="ranks",
 )
 """It opens for a judge that may rank."""
+KEYS = GATE.model_copy(update={"judge": "exact", "rho": None, "low": None, "high": None})
+FLASK = PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
 
 
 def scored(value: float) -> Scored:
@@ -178,6 +183,37 @@ def result(
         "events": 3,
     }
     return CellResult(**given | changes)
+
+
+def imported(**changes: Any) -> Imported:
+    given: dict[str, Any] = {
+        "importer": "1" * 64,
+        "harness": "claude-code",
+        "harness_version": "2.0",
+        "model": "m",
+        "permissions": "default",
+        "prompts": "2" * 64,
+        "file": "a.jsonl",
+        "source": "3" * 64,
+        "usd": None,
+        "degraded": (),
+    }
+    return Imported(**given | changes)
+
+
+def answered(call: ToolCall, text: str, **changes: Any) -> ToolResult:
+    given: dict[str, Any] = {
+        "step": call.step,
+        "turn": call.turn,
+        "call_id": call.call_id,
+        "text": text,
+        "is_error": False,
+        "size_chars": len(text),
+        "digest": "0" * 64,
+        "truncated": False,
+        "wall_sec": 0.4,
+    }
+    return ToolResult(**given | changes)
 
 
 def grounding(**changes: Any) -> GroundingSummary:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from runner.records import GitSource, MustCite, NpmSource, PypiSource, Scenario, Step, Study
+from runner.records import GitSource, MustCite, NpmSource, Scenario, Step, Study
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report.build_report import build_report
 from runner.report.clusters import Clusters, Topic, repository_name
 from runner.report.records import Delta, Report
 from runner.report.terminal_first import render as first_screen
-from tests.report.loaded import GATE, MODEL, SEED, cell, loaded, measured, scenario, server
+from tests.report.loaded import FLASK, GATE, MODEL, SEED, cell, loaded, measured, scenario, server
 from tests.report.test_report import SCREENING, all_forms, arm
 
 Differences = Mapping[str, Sequence[float]]
@@ -50,18 +50,16 @@ GAINS = (0.10, 0.12, 0.09, 0.11, 0.08, 0.10, 0.13)
 
 # --- clusters -------------------------------------------------------------------------------
 
-ONE = PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
-
 
 def test_questions_about_one_repository_are_one_cluster() -> None:
-    delta = delta_of({"x": GAINS}, repository=ONE)
+    delta = delta_of({"x": GAINS}, repository=FLASK)
     assert delta.judgement == "too_few"
     assert delta.says == "too few to tell (1 of 6 repositories, or 7 of 12 groups of questions)"
     assert delta_of({"x": GAINS}).judgement == "higher"
 
 
 def test_twelve_groups_of_questions_speak_of_their_repository_and_no_other() -> None:
-    report = report_of(run_of({"x": GAINS + GAINS}), repository=ONE)
+    report = report_of(run_of({"x": GAINS + GAINS}), repository=FLASK)
     delta = arm(report, "x").delta
     assert delta.says == "higher than shell on flask"
     assert (delta.clusters, delta.cluster) == (14, "question")
@@ -72,7 +70,7 @@ def test_questions_about_one_file_are_one_group() -> None:
     """The cheat: one lucky question, asked in fourteen wordings."""
     place = MustCite(path="src/app.py", line=3)
     asked = Step(name="one", prompt="Where?", must_cite=(place,))
-    delta = delta_of({"x": GAINS + GAINS}, repository=ONE, steps=(asked,))
+    delta = delta_of({"x": GAINS + GAINS}, repository=FLASK, steps=(asked,))
     assert delta.judgement == "too_few"
     assert delta.clusters == 1
 
@@ -87,7 +85,7 @@ def test_groups_are_joined_over_the_files_between_them() -> None:
 
 
 def test_a_repository_with_many_questions_outvotes_no_other() -> None:
-    sources = [ONE] * 20 + [ONE.model_copy(update={"name": f"r{n}"}) for n in range(5)]
+    sources = [FLASK] * 20 + [FLASK.model_copy(update={"name": f"r{n}"}) for n in range(5)]
     run = run_of({"x": [0.5] * 20 + [0.0] * 5})
     scenarios: dict[str, Scenario] = {
         f"s{place}": scenario(f"s{place}", repository=source)
@@ -103,8 +101,8 @@ def test_a_repository_is_the_same_from_wherever_it_comes() -> None:
     npm = NpmSource(
         kind="npm", name="@pallets/flask", version="1.0.0", integrity=f"sha512-{'A' * 86}=="
     )
-    newer = ONE.model_copy(update={"version": "4.0"})
-    assert {repository_name(source) for source in (ONE, newer, git, npm)} == {"flask"}
+    newer = FLASK.model_copy(update={"version": "4.0"})
+    assert {repository_name(source) for source in (FLASK, newer, git, npm)} == {"flask"}
 
 
 # --- several servers ------------------------------------------------------------------------

@@ -13,20 +13,28 @@ from runner.records import (
     FactVerdict,
     FalseClaim,
     Gate,
-    PypiSource,
     StepVerdict,
     Verdict,
 )
-from runner.records.run_store import LoadedCell
+from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report import terminal_first
 from runner.report.build_report import build_report
 from runner.report.records import Keyed, Report
 from runner.scoring.judges.exact_judge import BESIDE, FOUND
-from tests.report.loaded import GATE, MODEL, cell, loaded, measured, scenario, server
+from tests.report.loaded import (
+    FLASK,
+    KEYS,
+    MODEL,
+    cell,
+    fairness_parts,
+    loaded,
+    measured,
+    scenario,
+    scored,
+    server,
+)
 from tests.report.test_report import all_forms, arm
 
-ONE = PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
-KEYS = GATE.model_copy(update={"judge": "exact", "rho": None, "low": None, "high": None})
 SHELL = (0.4, 0.5, 0.6, 0.5, 0.4, 0.5, 0.6, 0.5, 0.4, 0.5, 0.6, 0.5, 0.4, 0.5)
 KINDS: tuple[ExactKind, ...] = ("callers", "overriders")
 FOUND_IT = CriterionVerdict(score=0.75, reason="3 of 4 places")
@@ -77,12 +85,19 @@ def report_of(
     run = loaded(cells(figures, model), margin=margin)
     asked = {
         f"q{place}": scenario(
-            f"q{place}", repository=ONE, asks=KINDS[place % 2], grep_f1=0.2 if place < 7 else 0.9
+            f"q{place}", repository=FLASK, asks=KINDS[place % 2], grep_f1=0.2 if place < 7 else 0.9
         )
         for place in range(len(SHELL))
     }
     servers = {name: server(name) for name in figures if name not in ("shell", "none")}
     return build_report(run, asked, servers, gate=gate)
+
+
+def of_callers(run: LoadedRun) -> Report:
+    """Each of its questions is one about callers."""
+    names = dict.fromkeys(one.scenario for one in run.plan.cells)
+    asked = {name: scenario(name, repository=FLASK, asks="callers") for name in names}
+    return build_report(run, asked, {"x": server("x")}, gate=KEYS)
 
 
 def keyed_of(report: Report) -> Keyed:
@@ -118,11 +133,11 @@ def test_an_agent_that_finds_nothing_in_either_arm_shows_no_server_to_be_as_good
 
     def judged_of(*, shell: float, server_finds: float) -> Report:
         figures = {"shell": shell, "x": server_finds}
-        asked = {f"q{it}": scenario(f"q{it}", repository=ONE, asks="callers") for it in range(14)}
-        run = loaded(
-            [blind(it, name, found=own) for it in range(14) for name, own in figures.items()]
+        return of_callers(
+            loaded(
+                [blind(it, name, found=own) for it in range(14) for name, own in figures.items()]
+            )
         )
-        return build_report(run, asked, {"x": server("x")}, gate=KEYS)
 
     nothing = judged_of(shell=0.02, server_finds=0.02)
     assert "too little found to tell, 0.020 of the places" in arm(nothing, "x").delta.says
@@ -146,8 +161,7 @@ def test_where_the_shell_finds_all_a_server_is_no_worse_and_nobody_calls_it_as_g
 
 def test_too_few_questions_rank_nobody() -> None:
     few = [it for it in cells({"shell": SHELL, "x": up(0.2)}) if it.cell.scenario in ("q0", "q1")]
-    asked = {name: scenario(name, repository=ONE, asks="callers") for name in ("q0", "q1")}
-    report = build_report(loaded(few), asked, {"x": server("x")}, gate=KEYS)
+    report = of_callers(loaded(few))
     assert report.ranked_by == ""
     assert "too few" in arm(report, "x").delta.says
 
@@ -184,21 +198,19 @@ def test_what_is_said_next_is_another_model_or_more_questions_and_never_more_tri
 def test_arms_are_compared_in_f1_and_fairness_stands_beside_it() -> None:
     run = loaded(
         [
-            measured(cell(f"q{place}", name), 0.9, verdict=verdict(f1), parts=_parts(f1))
+            measured(
+                cell(f"q{place}", name),
+                0.9,
+                verdict=verdict(f1),
+                parts=fairness_parts(scored(f1)),
+            )
             for place in range(14)
             for name, f1 in (("shell", 0.3), ("x", 0.6))
         ]
     )
-    asked = {f"q{it}": scenario(f"q{it}", repository=ONE, asks="callers") for it in range(14)}
-    report = build_report(run, asked, {"x": server("x")}, gate=KEYS)
+    report = of_callers(run)
     assert arm(report, "x").delta.value == 0.3
     assert arm(report, "x").fairness.score.value == 0.9
-
-
-def _parts(f1: float) -> dict[str, Any]:
-    from tests.report.loaded import fairness_parts, scored
-
-    return fairness_parts(scored(f1))
 
 
 def test_a_table_by_kind_says_where_a_server_helps_and_where_it_harms() -> None:
@@ -245,8 +257,7 @@ def test_that_there_is_none_is_said_without_knowing_it() -> None:
         empty = it.scorecard.fairness.model_copy(update={"verdict": verdict(1.0, facts=())})
         card = it.scorecard.model_copy(update={"fairness": empty})
         blind[place] = LoadedCell(cell=it.cell, result=it.result, attempts=1, scorecard=card)
-    asked = {f"q{it}": scenario(f"q{it}", repository=ONE, asks="callers") for it in range(14)}
-    keyed = keyed_of(build_report(loaded(blind), asked, {}, gate=KEYS))
+    keyed = keyed_of(of_callers(loaded(blind)))
     assert not any(it.by_heart for it in keyed.questions)
 
 
@@ -255,11 +266,10 @@ def test_near_misses_are_counted() -> None:
         step="answer", criterion=BESIDE, quote="a.py:9", path="a.py", line=9, credit=-1.0
     )
     run = loaded([measured(cell("q0"), 0.5, verdict=verdict(0.5, false_claims=(claim,)))])
-    asked = {"q0": scenario("q0", repository=ONE, asks="callers")}
-    assert keyed_of(build_report(run, asked, {}, gate=KEYS)).arms[0].near_misses == 1
+    assert keyed_of(of_callers(run)).arms[0].near_misses == 1
 
 
 def test_a_run_with_any_other_scenario_is_none_of_keys() -> None:
     run = loaded([measured(cell("q0"), 0.5), measured(cell("alpha"), 0.5)])
-    asked = {"q0": scenario("q0", repository=ONE, asks="callers"), "alpha": scenario("alpha")}
+    asked = {"q0": scenario("q0", repository=FLASK, asks="callers"), "alpha": scenario("alpha")}
     assert build_report(run, asked, {}, gate=KEYS).keyed is None

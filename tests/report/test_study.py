@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from runner.records import Cell, Placement, PriceList, Usage
-from runner.records.run_store import LoadedCell, LoadedRun, LostAttempt
+from runner.records.run_store import LoadedCell, LostAttempt
 from runner.report import html, markdown, terminal
-from runner.report.build_report import build_report
-from runner.report.records import ArmReport, Report
 from runner.report.report_files import render_json
-from tests.report.loaded import (
-    MODEL,
-    NAMES,
-    SEED,
-    broken,
-    catalog,
-    cell,
-    loaded,
-    measured,
-    unfinished,
-)
+from tests.report.loaded import MODEL, NAMES, SEED, broken, cell, loaded, measured, unfinished
+from tests.report.test_report import all_forms, arm, report_of
 from tests.test_spending import PRICE
 
 BEGAN = "2026-01-02T03:04:05.000001+00:00"
 LATER = "2026-01-09T10:00:00.000001+00:00"
-
-
-def report_of(run: LoadedRun) -> Report:
-    return build_report(run, *catalog(run))
-
-
-def arm(report: Report, label: str) -> ArmReport:
-    return next(one for one in report.arms if one.label == label)
 
 
 def placed(item: LoadedCell, *, taken_up_at: str = BEGAN, machine: str = "m1") -> LoadedCell:
@@ -54,13 +34,6 @@ def a_block(**changes: Any) -> list[LoadedCell]:
     return [placed(measured(cell("alpha"), 0.5)), placed(server, **changes)]
 
 
-def forms(report: Report) -> Iterator[str]:
-    yield terminal.render(report)
-    yield markdown.render(report)
-    yield html.render(report)
-    yield render_json(report)
-
-
 # --- blocks -------------------------------------------------------------------------------------
 
 
@@ -74,7 +47,7 @@ def test_a_block_s_order_and_seed_are_in_every_form() -> None:
     for text in (markdown.render(report), html.render(report)):
         assert in_words in text
         assert BEGAN.replace("+", "+") in text or BEGAN.replace("+", "&#43;") in text
-    for text in forms(report):
+    for text in all_forms(report).values():
         assert f"seed {SEED}" in text.replace("\n", " ") or f'"seed": {SEED}' in text
     assert json.loads(render_json(report))["sections"][0]["blocks"][0]["order"] == list(block.order)
 

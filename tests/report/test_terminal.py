@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from runner.records import Imported, Since
+from runner.records import Since
 from runner.records.run_store import LoadedCell, LoadedRun
 from runner.report import html, tables, terminal, terminal_first
 from runner.report.build_report import build_report
@@ -28,6 +28,7 @@ from tests.report.loaded import (
     broken,
     catalog,
     cell,
+    imported,
     loaded,
     measured,
     result,
@@ -172,22 +173,10 @@ def test_the_first_screen_reads_as_expected() -> None:
 
 
 def imported_run() -> LoadedRun:
-    found = Imported(
-        importer="1" * 64,
-        harness="claude-code",
-        harness_version="2.0",
-        model="m",
-        permissions="default",
-        prompts="2" * 64,
-        file="a.jsonl",
-        source="3" * 64,
-        usd=None,
-        degraded=(),
-    )
     cells = []
     for server in ("shell", "codegraph"):
         of = cell("alpha", server, model="imported:claude-code")
-        ended = result(of, imported=found, fingerprint=None, timings=None)
+        ended = result(of, imported=imported(), fingerprint=None, timings=None)
         cells.append(LoadedCell(cell=of, result=ended, attempts=1, scorecard=scorecard(of, 0.5)))
     return loaded(cells, ungated=True)
 
@@ -249,8 +238,8 @@ def test_every_mark_of_honesty_is_on_the_first_screen() -> None:
     assert ungated.startswith("UNGATED · SCREENING · flask-run\n")
     assert "UNGATED: no gate stood in front of this run" in ungated
     assert "Made with the offline model: it checks plumbing and servers" in ungated
-    imported = first(report_of(imported_run(), None))
-    assert imported.startswith("UNGATED · IMPORTED · SCREENING · flask-run\n")
+    elsewhere = first(report_of(imported_run(), None))
+    assert elsewhere.startswith("UNGATED · IMPORTED · SCREENING · flask-run\n")
     screening = first(report_of(small_run(), SCREENING))
     assert screening.startswith("SCREENING · flask-run\n")
     run = small_run()

@@ -116,9 +116,7 @@ def test_several_that_nobody_can_tell_apart_are_listed_and_end_it_as_a_usage_err
 
 def test_of_several_entry_points_the_one_that_the_readme_configures_is_the_server() -> None:
     readme = '{"command": "uvx", "args": ["--from", "tool", "serve"]} or `run x`'
-    both = InstalledPackage(
-        name="tool", version="1", entries={"run": ("run",), "serve": ("serve",)}, readme=readme
-    )
+    both = replace(installed("tool", "run", "serve"), readme=readme)
     assert choose_entry(both, "") == "serve"
     alias = {"r": ("node", "x.js"), "run-it": ("node", "x.js")}
     assert choose_entry(replace(both, readme="", entries=alias), "") == "r"
@@ -190,10 +188,14 @@ def test_commands_that_end_a_server_or_tell_of_it_are_no_way_to_start_it() -> No
     assert [way.args for way in launches_in_help(text)] == [("serve",)]
 
 
+def attempt(**found: Any) -> StartAttempt:
+    return StartAttempt(launch=Launch(why="bare"), **found)
+
+
 def test_python_code_that_fails_in_a_box_may_be_too_old_as_well() -> None:
     boxed = "│ ❱  85     method: str = typer.Option( │"
     failed = "TypeError: Option() got an unexpected keyword argument 'click_type'"
-    found = StartAttempt(launch=Launch(why="bare"), problem=failed, said=f"{boxed}\n{failed}")
+    found = attempt(problem=failed, said=f"{boxed}\n{failed}")
     assert found.may_be_too_old
     assert not replace(found, said=failed).may_be_too_old
 
@@ -224,7 +226,7 @@ def test_a_module_that_is_called_as_its_packages_script_is_another_program() -> 
 
 def test_an_entry_point_that_nothing_awaits_is_given_up_at_once() -> None:
     said = "sys:1: RuntimeWarning: coroutine 'main' was never awaited"
-    found = StartAttempt(launch=Launch(why="bare"), problem=said)
+    found = attempt(problem=said)
     assert (found.is_hopeless, found.may_be_too_old) == (True, False)
 
 
@@ -238,9 +240,7 @@ def test_one_that_was_refused_to_write_wants_a_folder_also_where_it_shows_someth
         evidence=CanaryEvidence(contains="a.py:4", kind="line"),
         wall_sec=0.1,
     )
-    found = StartAttempt(
-        launch=Launch(why="bare"), canary=canary, wants_private=(".acme",), search=refused
-    )
+    found = attempt(canary=canary, wants_private=(".acme",), search=refused)
     assert own_folders(found) == (".acme",)
     assert own_folders(replace(found, search=CanarySearch())) == ()
     assert own_folders(replace(found, search=CanarySearch(), canary=None)) == (".acme",)
@@ -253,7 +253,7 @@ def test_a_command_behind_the_programs_name_is_known_and_prose_is_not() -> None:
   the server start of every day
 """
     assert [way.args for way in launches_in_help(text)] == [("mcp",)]
-    told = StartAttempt(launch=Launch(why="bare"), problem=text.splitlines()[2], said=text)
+    told = attempt(problem=text.splitlines()[2], said=text)
     assert not told.is_hopeless
     assert replace(told, said="").is_hopeless
 
@@ -276,17 +276,15 @@ def test_a_flag_and_its_value_in_one_pair_of_quotes_are_two_words() -> None:
 
 
 def test_a_program_that_misses_a_method_of_a_package_below_it_is_broken_and_not_misled() -> None:
-    bare = Launch(why="bare")
     lost = "AttributeError: 'Server' object has no attribute 'list_tools'"
-    assert StartAttempt(launch=bare, problem=lost).is_broken
-    assert not StartAttempt(launch=bare, problem="set ACME_KEY to a key of yours").is_broken
+    assert attempt(problem=lost).is_broken
+    assert not attempt(problem="set ACME_KEY to a key of yours").is_broken
 
 
 def test_one_that_says_what_to_install_is_given_that_and_no_other_arguments() -> None:
-    bare = Launch(why="bare")
-    assert StartAttempt(launch=bare, problem="the SDK is missing: uv add mcp[cli]").is_hopeless
+    assert attempt(problem="the SDK is missing: uv add mcp[cli]").is_hopeless
     usage = "usage: tool FOLDER (for colours, pip install tool[rich])"
-    assert not StartAttempt(launch=bare, problem=usage).is_hopeless
+    assert not attempt(problem=usage).is_hopeless
 
 
 def test_one_without_its_native_part_is_known_by_its_words_and_started_in_no_other_way() -> None:
@@ -298,7 +296,7 @@ def test_one_without_its_native_part_is_known_by_its_words_and_started_in_no_oth
         "Error: Could not locate the bindings file. Tried: | → /opt/server/node_modules/x/b.node"
     )
     assert own_words(said) == reason
-    found = StartAttempt(launch=Launch(why="bare"), problem=own_words(said))
+    found = attempt(problem=own_words(said))
     assert (found.is_hopeless, found.is_broken) == (True, False)
 
 
@@ -346,6 +344,7 @@ def test_variables_that_hold_a_project_are_known_by_their_names() -> None:
         "| `ACME_SOURCE_DIR` | … |\nACME_INDEX_PATH=…\nACME_LOG_DIR=x ACME_KEY ACME_ROOT X_REPO"
     )
     assert variables_in(readme) == ["ACME_SOURCE_DIR", "ACME_ROOT"]
+    assert variables_in("set WORKSPACE_ROOTS=/a,/b") == ["WORKSPACE_ROOTS"]
     assert variables_in('"args": ["--workspace", "FULL_PATH_TO_YOUR_PROJECT"]') == []
 
 
@@ -377,11 +376,9 @@ def test_lines_of_a_shell_that_start_it_to_serve_are_ways_and_no_others() -> Non
 
 
 def test_an_extra_that_is_called_after_the_protocol_makes_a_package_a_server() -> None:
-    package = InstalledPackage(name="tool", version="1", entries={}, extras=("dev", "mcp-server"))
+    package = replace(installed("tool"), extras=("dev", "mcp-server"))
     assert package.server_extra == "mcp-server"
-    assert (
-        InstalledPackage(name="tool", version="1", entries={}, extras=("dev",)).server_extra == ""
-    )
+    assert replace(package, extras=("dev",)).server_extra == ""
 
 
 # --- tools --------------------------------------------------------------------------------------
@@ -649,12 +646,7 @@ def test_a_folder_is_its_own_if_it_is_called_after_the_program() -> None:
 
 def test_the_program_that_a_client_is_told_to_start_by_its_path_is_the_server() -> None:
     readme = '"mcpServers": {"it": {"command": "/path/to/venv/bin/acme", "env": {"A": "b"}}}'
-    entries = {name: ("python3", name) for name in ("acme", "acme-bench", "ac")}
-    installed = InstalledPackage(name="acme-recall", version="1", entries=entries, readme=readme)
-    assert choose_entry(installed, "") == "acme"
+    package = replace(installed("acme-recall", "acme", "acme-bench", "ac"), readme=readme)
+    assert choose_entry(package, "") == "acme"
     with pytest.raises(SeveralEntries):
-        choose_entry(replace(installed, readme=""), "")
-
-
-def test_a_variable_of_several_folders_is_told_the_one() -> None:
-    assert variables_in("set WORKSPACE_ROOTS=/a,/b") == ["WORKSPACE_ROOTS"]
+        choose_entry(replace(package, readme=""), "")

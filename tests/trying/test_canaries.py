@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from runner.authoring.onboarding.canaries import CanarySearch, FoundCanary, find_canary
 from runner.authoring.onboarding.evidence import CanaryEvidence, evidence_in
 from runner.authoring.onboarding.targets import TargetSymbol
-from tests.local_server import local_server
+from tests.local_server import SCRIPTED, local_server
 
 SYMBOL = TargetSymbol(
     name="dispatch_all",
@@ -140,31 +139,13 @@ def test_names_that_any_project_has_show_nothing_however_many_are_listed() -> No
 
 # --- the search ---------------------------------------------------------------------------------
 
-SERVER = """
-import json, sys
-calls = 0
-TOOLS = {tools}
+ANSWERING = """
+calls = globals().get("calls", 0) + 1
 def answer(name, asked):
-    global calls
-    calls += 1
 {body}
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "id" not in asked:
-        continue
-    method, params = asked["method"], asked.get("params", {{}})
-    result = {{}}
-    if method == "initialize":
-        result = {{"protocolVersion": params["protocolVersion"],
-                   "capabilities": {{"tools": {{}}}},
-                   "serverInfo": {{"name": "x", "version": "1"}}}}
-    if method == "tools/list":
-        result = {{"tools": TOOLS}}
-    if method == "tools/call":
-        said = answer(params["name"], params["arguments"])
-        result = {{"content": [{{"type": "text", "text": str(said)}}],
-                   "isError": isinstance(said, Exception)}}
-    print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": result}}), flush=True)
+said = answer(name, asked["params"]["arguments"])
+shown = {{"type": "text", "text": str(said)}}
+result({{"content": [shown], "isError": isinstance(said, Exception)}})
 """
 FIND = {
     "name": "find_symbol",
@@ -178,24 +159,25 @@ FIND = {
 LINE = "src/app.py:40: def dispatch_all(self, request):"
 
 
-def search_in(
-    tmp_path: Path, body: str, *tools: dict[str, Any]
-) -> tuple[FoundCanary | None, CanarySearch]:
+def search_in(body: str, *tools: dict[str, Any]) -> tuple[FoundCanary | None, CanarySearch]:
     """What is found on a real process whose `answer` has this body."""
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    file = tmp_path / "server.py"
-    file.write_text(SERVER.format(tools=list(tools) or [FIND], body=indented))
+    listed = list(tools) or [FIND]
+    script = {
+        "tools/list": f"result({{'tools': {listed!r}}})",
+        "tools/call": ANSWERING.format(body=indented),
+    }
     search = CanarySearch()
 
     async def found() -> FoundCanary | None:
-        async with local_server(str(file)) as session:
+        async with local_server("-c", SCRIPTED, json.dumps(script)) as session:
             return await find_canary(session, [SYMBOL], PATHS, search)
 
     return asyncio.run(found()), search
 
 
-def test_a_server_that_shows_the_line_three_times_has_a_canary(tmp_path: Path) -> None:
-    found, search = search_in(tmp_path, f"return {LINE!r}")
+def test_a_server_that_shows_the_line_three_times_has_a_canary() -> None:
+    found, search = search_in(f"return {LINE!r}")
     assert found is not None
     assert found.call.arguments == {"name": "dispatch_all"}
     canary = found.as_canary("git:x")
@@ -214,20 +196,18 @@ WANTING = [
 ]
 
 
-def test_tools_that_only_give_errors_do_not_keep_the_others_from_their_turn(
-    tmp_path: Path,
-) -> None:
+def test_tools_that_only_give_errors_do_not_keep_the_others_from_their_turn() -> None:
     summary = {**FIND, "name": "summary", "description": "Of a symbol."}
     body = f"return {LINE!r} if name == 'summary' else OSError('not indexed')"
-    found, search = search_in(tmp_path, body, *WANTING, summary)
+    found, search = search_in(body, *WANTING, summary)
     assert found is not None
     assert found.call.tool == "summary"
     assert search.errors == 3 * len(WANTING)
 
 
-def test_a_tool_has_its_other_turn_when_the_others_had_theirs(tmp_path: Path) -> None:
+def test_a_tool_has_its_other_turn_when_the_others_had_theirs() -> None:
     body = f"return {LINE!r} if calls > 4 else OSError('busy')"
-    found, _ = search_in(tmp_path, body, *WANTING[:1])
+    found, _ = search_in(body, *WANTING[:1])
     assert found is not None
 
 
@@ -247,63 +227,61 @@ READ = {
 }
 
 
-def test_a_log_of_what_was_asked_and_answered_shows_nothing(tmp_path: Path) -> None:
+def test_a_log_of_what_was_asked_and_answered_shows_nothing() -> None:
     """In a fresh session it is empty, and no cell would ever be ready."""
     body = "heard = globals().setdefault('HEARD', [])\nheard.append(str(asked))\nreturn heard"
-    found, search = search_in(tmp_path, body, READ, LOG)
+    found, search = search_in(body, READ, LOG)
     assert found is None
     assert "{}" in search.requests and any("src/app.py" in asked for asked in search.requests)
 
 
-def test_a_tool_that_takes_nothing_and_shows_the_code_has_a_canary(tmp_path: Path) -> None:
-    found, _ = search_in(tmp_path, f"return {LINE!r}", LOG)
+def test_a_tool_that_takes_nothing_and_shows_the_code_has_a_canary() -> None:
+    found, _ = search_in(f"return {LINE!r}", LOG)
     assert found is not None
     assert (found.call.arguments, found.evidence.kind) == ({}, "line")
 
 
-def test_two_passes_of_three_are_no_canary(tmp_path: Path) -> None:
-    found, _ = search_in(tmp_path, f"return {LINE!r} if calls % 3 else 'nothing yet'")
+def test_two_passes_of_three_are_no_canary() -> None:
+    found, _ = search_in(f"return {LINE!r} if calls % 3 else 'nothing yet'")
     assert found is None
 
 
-def test_an_echo_is_no_canary_however_often_it_is_asked(tmp_path: Path) -> None:
-    found, search = search_in(tmp_path, "return f'{name} {asked}: no results'")
+def test_an_echo_is_no_canary_however_often_it_is_asked() -> None:
+    found, search = search_in("return f'{name} {asked}: no results'")
     assert found is None
     assert search.calls > 0
 
 
-def test_a_tool_that_writes_is_never_called(tmp_path: Path) -> None:
+def test_a_tool_that_writes_is_never_called() -> None:
     writer = {**FIND, "name": "rename_symbol", "annotations": {"readOnlyHint": False}}
     by_name = {**FIND, "name": "delete_symbol"}
-    found, search = search_in(tmp_path, f"return {LINE!r}", writer, by_name)
+    found, search = search_in(f"return {LINE!r}", writer, by_name)
     assert (found, search.calls) == (None, 0)
 
 
 @pytest.mark.parametrize("name", ["knip-run", "run_pylint", "runComplexity", "run_analysis"])
-def test_a_tool_that_runs_a_check_is_asked(tmp_path: Path, name: str) -> None:
-    found, _ = search_in(tmp_path, f"return {LINE!r}", {**FIND, "name": name})
+def test_a_tool_that_runs_a_check_is_asked(name: str) -> None:
+    found, _ = search_in(f"return {LINE!r}", {**FIND, "name": name})
     assert found is not None
 
 
 @pytest.mark.parametrize("name", ["run_command", "run_tests", "run", "run_and_delete_report"])
-def test_a_tool_that_runs_anything_else_is_not(tmp_path: Path, name: str) -> None:
-    found, search = search_in(tmp_path, f"return {LINE!r}", {**FIND, "name": name})
+def test_a_tool_that_runs_anything_else_is_not(name: str) -> None:
+    found, search = search_in(f"return {LINE!r}", {**FIND, "name": name})
     assert (found, search.calls) == (None, 0)
 
 
-def test_a_tool_that_wants_a_handle_is_not_called_with_one_that_was_made_up(
-    tmp_path: Path,
-) -> None:
+def test_a_tool_that_wants_a_handle_is_not_called_with_one_that_was_made_up() -> None:
     handle = {"type": "object", "properties": {"session_id": {"type": "string"}}}
     facade = {**FIND, "inputSchema": {**handle, "required": ["session_id"]}}
-    found, search = search_in(tmp_path, f"return {LINE!r}", facade)
+    found, search = search_in(f"return {LINE!r}", facade)
     assert (found, search.calls) == (None, 0)
 
 
-def test_a_line_is_preferred_to_a_body_that_another_tool_shows_first(tmp_path: Path) -> None:
+def test_a_line_is_preferred_to_a_body_that_another_tool_shows_first() -> None:
     body = {**FIND, "name": "get_symbol_body"}
     code = "    return self.finish_up(request, 1)"
     text = f"return {LINE!r} if name == 'search' else {code!r}"
-    found, _ = search_in(tmp_path, text, body, {**FIND, "name": "search"})
+    found, _ = search_in(text, body, {**FIND, "name": "search"})
     assert found is not None
     assert found.call.tool == "search"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import http.server
 import io
-import threading
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +22,7 @@ from runner.catalog.checkout import Checkout
 from runner.records import Python
 from runner.sandbox.builder import BuilderEnv
 from runner.support.errors import EngineError
+from tests.models.doubles import serving
 from tests.tiny_server import ROOT
 
 NEEDS = {
@@ -94,19 +94,11 @@ class Index(http.server.BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def locker() -> Iterator[Locker]:
     """Without an engine: uv runs on this machine."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    indexes = {"UV_DEFAULT_INDEX": f"http://127.0.0.1:{server.server_port}/simple"}
-    env = BuilderEnv(proxies={}, indexes=indexes, ca_bundle=None)
     engine = docker.DockerClient(base_url="unix:///nowhere.sock", version="1.44")
-    try:
+    with serving(Index) as url:
+        env = BuilderEnv(proxies={}, indexes={"UV_DEFAULT_INDEX": f"{url}/simple"}, ca_bundle=None)
         yield Locker(root=ROOT, engine=engine, image="none", env=env)
-    finally:
-        engine.close()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    engine.close()
 
 
 def test_a_package_whose_newest_version_asks_for_a_newer_python_is_not_locked_at_an_older_one(

@@ -9,8 +9,8 @@ import docker
 import pytest
 
 from runner.authoring.onboarding.launches import listens
-from runner.sandbox.engine import LABEL
 from tests.checkout import SESSION, Checkout, make
+from tests.trying.test_try import remove_volumes, tried
 
 SERVER = (Path(__file__).parent / "http_server.py.txt").read_text() + f"# {SESSION}\n"
 
@@ -20,17 +20,13 @@ def made(tmp_path: Path, engine: docker.DockerClient) -> Iterator[Checkout]:
     checkout = make(tmp_path / "try")
     (checkout.root / "waiting.py").write_text(SERVER)
     yield checkout
-    for volume in engine.volumes.list(filters={"label": LABEL}):
-        if f"{LABEL}-server-waiting-" in str(volume.name):
-            engine.api.remove_volume(volume.name, force=True)
+    remove_volumes(engine, "waiting")
     checkout.remove_images(engine)
 
 
 @pytest.mark.docker
 def test_one_that_waits_at_a_port_is_found_out_and_measured(made: Checkout) -> None:
-    server = ["--", "python3", str(made.root / "waiting.py")]
-    done = made.fairtrial("try", "--scenario", "small", *server)
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--", "python3", str(made.root / "waiting.py"))
     assert "guessed: it waits at a port" in done.stderr
     assert "--http PORT[/PATH] overrides it" in done.stderr
     assert "bare, over HTTP): 1 tool, and a health probe" in done.stderr
@@ -38,8 +34,7 @@ def test_one_that_waits_at_a_port_is_found_out_and_measured(made: Checkout) -> N
 
 
 def test_a_port_that_is_no_port_is_refused_at_once(made: Checkout) -> None:
-    done = made.said("try", "npm:any", "--http", "npm:other")
-    assert done.returncode == 1
+    done = tried(made, "npm:any", "--http", "npm:other", code=1)
     assert "--http npm:other: it is no PORT[/PATH]" in done.stderr
 
 

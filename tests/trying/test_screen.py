@@ -10,13 +10,15 @@ from runner.authoring.onboarding.copying import SUBSTITUTE
 from runner.authoring.onboarding.onboarding_state import OnboardedServer
 from runner.authoring.onboarding.preflight import CellPair, ServerUse, ToolsShare, share_of
 from runner.authoring.onboarding.screen import screen
-from runner.records import Event, OutcomeKind, Prose, PypiSource, Step, ToolCall, ToolResult
+from runner.records import Event, OutcomeKind, Prose, Step, ToolCall
 from runner.report.build_report import build_report
 from runner.report.records import Report
 from tests.helpers import CARD
 from tests.report.loaded import (
-    GATE,
+    FLASK,
+    KEYS,
     MODEL,
+    answered,
     catalog,
     cell,
     loaded,
@@ -106,7 +108,6 @@ def test_the_screen_ends_in_the_next_command_and_says_that_it_screens_once() -> 
 
 
 def keyed(model: str) -> Report:
-    one = PypiSource(kind="pypi", name="flask", version="3.1.2", sha256="5" * 64)
     figures = {"shell": 0.5, "codegraph": 0.7}
     cells = [
         measured(cell(f"q{place}", name, model=model), f1)
@@ -114,11 +115,10 @@ def keyed(model: str) -> Report:
         for name, f1 in figures.items()
     ]
     asked = {
-        f"q{it}": scenario(f"q{it}", repository=one, asks="callers", steps=STEPS)
+        f"q{it}": scenario(f"q{it}", repository=FLASK, asks="callers", steps=STEPS)
         for it in range(14)
     }
-    gate = GATE.model_copy(update={"judge": "exact", "rho": None})
-    return build_report(loaded(cells), asked, {"codegraph": server("codegraph")}, gate=gate)
+    return build_report(loaded(cells), asked, {"codegraph": server("codegraph")}, gate=KEYS)
 
 
 def test_with_keys_it_ends_in_what_a_text_search_and_the_server_find() -> None:
@@ -130,18 +130,7 @@ def test_with_keys_it_ends_in_what_a_text_search_and_the_server_find() -> None:
 
 def call_of(origin: Literal["shell", "server"], text: str, *, error: bool = False) -> list[Event]:
     made = ToolCall(step=1, turn=1, call_id=text, origin=origin, tool="find", arguments={})
-    shown = ToolResult(
-        step=1,
-        turn=1,
-        call_id=text,
-        text=text,
-        is_error=error,
-        size_chars=len(text),
-        digest="0" * 64,
-        truncated=False,
-        wall_sec=0.1,
-    )
-    return [made, shown]
+    return [made, answered(made, text, is_error=error)]
 
 
 def answers(*places: str) -> Prose:
@@ -166,9 +155,7 @@ def test_what_both_arms_cite_alike_is_said_to_show_nothing_of_the_tools() -> Non
     whole = ToolCall(
         step=1, turn=1, call_id="r", origin="server", tool="read", arguments={"path": "app.py"}
     )
-    text_of_file = call_of("server", "def f():\n    finish_up()\n")[1]
-    assert isinstance(text_of_file, ToolResult)
-    reader = [whole, text_of_file.model_copy(update={"call_id": "r"}), *alone]
+    reader = [whole, answered(whole, "def f():\n    finish_up()\n"), *alone]
     reads = share_of([CellPair(question="reads", alone=alone, with_server=reader)])
     assert reads.read == 2
     some = share_of(list(asked.values()))

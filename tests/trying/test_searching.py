@@ -139,6 +139,12 @@ def bench(
 
 
 BARE = Launch(why="bare")
+NOTHING = Launch(args=("nothing",), why="given")
+NEEDS = Launch(args=("make_index.py", "/workspace"), why="given")
+BUILD = Launch(args=("brought", "build"), why="given")
+NAMES = {"names": {"make_index.py": "brought"}}
+ON_PATH = {"PATH": "{install}:/usr/bin:/bin"}
+"""A server's environment, in which its own programs are found."""
 LOOK = WarmUp(call=McpCall(tool="find_symbol", arguments={"name": "nothing", "repo": "x"}))
 
 
@@ -230,8 +236,7 @@ def test_a_handle_that_nothing_answered_with_is_made_up_by_nobody(bench: Bench) 
 
 
 def test_a_program_of_its_own_that_it_says_has_to_be_run_first_is_run(bench: Bench) -> None:
-    path = {"PATH": "{install}:/usr/bin:/bin"}
-    found = bench.way("unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
+    found = bench.way("unbuilt", BUILD, env=ON_PATH)
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["brought build"]
 
@@ -246,29 +251,25 @@ def test_a_python_packages_own_program_is_run_by_the_python_of_the_cell(bench: B
 def test_a_program_that_only_its_readme_names_is_run_and_one_that_fails_says_how(
     bench: Bench,
 ) -> None:
-    env, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
     bench.said.clear()
     found = bench.way(
-        "unbuilt", bare, env=env, about={"programs": ("brought-not", "brought build")}
+        "unbuilt", NOTHING, env=ON_PATH, about={"programs": ("brought-not", "brought build")}
     )
     assert [step.shell for step in found.warm_up] == ["brought build"]
-    bench.way("unbuilt", bare, env=env, about={"programs": ("server.py", "brought build")})
+    bench.way("unbuilt", NOTHING, env=ON_PATH, about={"programs": ("server.py", "brought build")})
     assert any("server.py ends with " in line for line in bench.said)
 
 
 def test_a_server_that_does_not_start_before_its_own_program_was_run_is_started_after_it(
     bench: Bench,
 ) -> None:
-    path = {"PATH": "{install}:/usr/bin:/bin"}
-    needs = Launch(args=("make_index.py", "/workspace"), why="given")
-    names = {"make_index.py": "brought"}
-    found = bench.way("unstarted", needs, env=path, about={"names": names})
+    found = bench.way("unstarted", NEEDS, env=ON_PATH, about=NAMES)
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["brought {workspace}"]
-    shown = bench.way("unstarted", needs, env=path, about={"programs": ("brought init",)})
+    shown = bench.way("unstarted", NEEDS, env=ON_PATH, about={"programs": ("brought init",)})
     assert [step.shell for step in shown.warm_up] == ["brought init"]
     told = (WarmUp(shell="true"),)
-    assert not bench.way("unstarted", needs, env=path, about={"names": names}, warm_up=told).started
+    assert not bench.way("unstarted", NEEDS, env=ON_PATH, about=NAMES, warm_up=told).started
 
 
 def test_an_index_that_it_says_it_is_building_is_waited_for(
@@ -286,39 +287,34 @@ def test_an_index_that_it_says_it_is_building_is_waited_for(
 
 
 def test_what_it_misses_once_its_index_is_there_is_what_is_told(bench: Bench) -> None:
-    path = {"PATH": "{install}:/usr/bin:/bin"}
-    needs = Launch(args=("make_index.py", "/workspace"), why="given")
-    found = bench.way("misses-two", needs, env=path, about={"names": {"make_index.py": "brought"}})
+    found = bench.way("misses-two", NEEDS, env=ON_PATH, about=NAMES)
     assert "pip install 'acme[mcp]'" in found.problem
     # While the index is missed still, that is why it does not start.
-    unmade = bench.way("misses-two", needs, env=path)
+    unmade = bench.way("misses-two", NEEDS, env=ON_PATH)
     assert "No index found" in unmade.problem
 
 
 def test_a_program_that_the_running_server_shuts_out_is_run_before_it_starts(
     bench: Bench,
 ) -> None:
-    path, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
-    found = bench.way("holds", bare, env=path, about={"programs": ("alone init",)})
+    found = bench.way("holds", NOTHING, env=ON_PATH, about={"programs": ("alone init",)})
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["alone init"]
-    other = bench.way("holds", bare, env=path, about={"programs": ("brought-not init",)})
+    other = bench.way("holds", NOTHING, env=ON_PATH, about={"programs": ("brought-not init",)})
     assert other.canary is None
 
 
 def test_what_a_program_left_that_failed_in_the_end_is_there_in_a_fresh_cell_too(
     bench: Bench,
 ) -> None:
-    path, bare = {"PATH": "{install}:/usr/bin:/bin"}, Launch(args=("nothing",), why="given")
     programs = {"programs": ("half init", "brought-not init")}
-    found = bench.way("unbuilt", bare, env=path, about=programs)
+    found = bench.way("unbuilt", NOTHING, env=ON_PATH, about=programs)
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["half init || true"]
 
 
 def test_a_program_that_builds_on_what_a_tool_made_may_fail_in_a_fresh_cell(bench: Bench) -> None:
-    path = {"PATH": "{install}:/usr/bin:/bin"}
-    found = bench.way("begins", BARE, env=path, about={"programs": ("after init",)})
+    found = bench.way("begins", BARE, env=ON_PATH, about={"programs": ("after init",)})
     assert found.canary is not None
     told, program = found.warm_up
     assert told.call is not None and told.call.tool == "index_project"
@@ -335,8 +331,7 @@ def test_a_tool_that_ends_the_server_is_asked_no_more_and_the_others_are(bench: 
 
 
 def test_one_that_ends_when_asked_before_its_index_is_built_gets_it_first(bench: Bench) -> None:
-    path = {"PATH": "{install}:/usr/bin:/bin"}
-    found = bench.way("dies-unbuilt", BARE, env=path, about={"programs": ("brought init",)})
+    found = bench.way("dies-unbuilt", BARE, env=ON_PATH, about={"programs": ("brought init",)})
     assert found.canary is not None
     assert [step.shell for step in found.warm_up] == ["brought init"]
 
@@ -497,8 +492,7 @@ def test_one_that_reads_without_its_index_is_told_to_build_it_and_finds_more(
 
 
 def test_one_that_reads_without_its_index_has_its_own_program_build_it(bench: Bench) -> None:
-    path = {"PATH": "{install}:/usr/bin:/bin"}
-    found = bench.way("reads-unbuilt", Launch(args=("brought", "build"), why="given"), env=path)
+    found = bench.way("reads-unbuilt", BUILD, env=ON_PATH)
     assert found.canary is not None
     assert found.canary.call.tool == "find_symbol"
     assert [step.shell for step in found.warm_up] == ["brought build"]
@@ -507,12 +501,11 @@ def test_one_that_reads_without_its_index_has_its_own_program_build_it(bench: Be
 def test_a_second_program_is_run_for_a_tool_that_finds_where_the_first_lets_another_read(
     bench: Bench,
 ) -> None:
-    path = {"PATH": "{install}:/usr/bin:/bin"}
-    found = bench.way("two-steps", BARE, env=path)
+    found = bench.way("two-steps", BARE, env=ON_PATH)
     assert found.canary is not None
     assert found.canary.call.tool == "find_symbol"
     assert [step.shell for step in found.warm_up] == ["brought init", "brought build"]
-    assert bench.proven("two-steps", found, env=path).canary_passed
+    assert bench.proven("two-steps", found, env=ON_PATH).canary_passed
 
 
 def test_where_all_tools_are_said_to_write_those_named_to_read_are_asked_all_the_same(

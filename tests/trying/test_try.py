@@ -15,6 +15,7 @@ from runner.records import ServerSpec, parse_yaml
 from runner.sandbox.engine import LABEL
 from tests.checkout import REFERENCE, RUBRIC, SESSION, Checkout, git, make, said, scenario
 from tests.helpers import PATIENCE_SEC
+from tests.proposing.trees import commit
 
 SERVER = (Path(__file__).parent / "server.py.txt").read_text() + f"# try {SESSION}\n"
 
@@ -28,14 +29,32 @@ def made(
     checkout = make(tmp_path_factory.mktemp("try"))
     (checkout.root / "wanting.py").write_text(SERVER)
     yield checkout
-    for volume in engine.volumes.list(filters={"label": LABEL}):
-        if f"{LABEL}-server-wanting-" in str(volume.name):
-            engine.api.remove_volume(volume.name, force=True)
+    remove_volumes(engine, "wanting")
     checkout.remove_images(engine)
+
+
+def remove_volumes(engine: docker.DockerClient, server: str) -> None:
+    """What a server that was tried under this name was installed into."""
+    for volume in engine.volumes.list(filters={"label": LABEL}):
+        if f"{LABEL}-server-{server}-" in str(volume.name):
+            engine.api.remove_volume(volume.name, force=True)
 
 
 def command(made: Checkout, mode: str) -> list[str]:
     return ["--", "python3", str(made.root / "wanting.py"), mode]
+
+
+def tried(made: Checkout, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """What a try of the small scenario says, and that it ends so."""
+    done = made.said("try", "--scenario", "small", *arguments)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def saved_in(folder: Path) -> tuple[ServerSpec, Path]:
+    """The one definition that was saved there, and its folder."""
+    (found,) = (folder / "images/servers").iterdir()
+    return parse_yaml((found / "server.yaml").read_text(), ServerSpec, where="saved"), found
 
 
 def test_one_command_goes_from_a_server_to_a_screen_and_saves_what_it_found(
@@ -55,9 +74,8 @@ def test_one_command_goes_from_a_server_to_a_screen_and_saves_what_it_found(
     assert "2/6 starting it" in done.stderr
     assert "--warm-up TOOL JSON overrides it" in done.stderr
     assert "none of the server's tools" not in done.stderr
-    (folder,) = (saved / "images/servers").iterdir()
     assert [path.name for path in saved.iterdir()] == ["images"]
-    spec = parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where="saved")
+    spec, _ = saved_in(saved)
     assert spec.warm_up[0].call is not None
     assert spec.warm_up[0].call.tool == "index_project"
     assert spec.canaries[0].contains.startswith("app.py:")
@@ -76,16 +94,8 @@ class LedgerBook:
 def add_scenario(made: Checkout, name: str, file: str, text: str) -> None:
     """A second repository with a question, as one that ships."""
     upstream = made.root / name
-    upstream.mkdir()
-    git(upstream, "init", "-q", "-b", "main")
-    (upstream / file).write_text(text)
-    git(upstream, "add", "-A")
-    git(upstream, "commit", "-q", "-m", f"commit in {upstream}")
-    source = {
-        "kind": "git",
-        "url": f"file://{upstream}",
-        "commit": git(upstream, "rev-parse", "HEAD"),
-    }
+    pinned = commit(upstream, {file: text}, f"commit in {upstream}")
+    source = {"kind": "git", "url": f"file://{upstream}", "commit": pinned}
     folder = f"scenarios/core/{name}"
     given = scenario("", "", id=name, repository=source, language="python")
     made.write(f"{folder}/scenario.yaml", given)
@@ -103,10 +113,8 @@ def test_a_saved_server_has_a_proven_probe_for_each_repository_that_shows_one(
     locked = made.said("lock")
     assert locked.returncode == 0, locked.stderr
     saved = tmp_path / "mine"
-    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
     try:
-        done = made.said("try", *options, *command(made, "good"))
-        assert done.returncode == 0, done.stderr
+        done = tried(made, "--dry-run", "--save", str(saved), *command(made, "good"))
         assert "one health probe lets a run compare on one repository" in done.stderr
         said = done.stderr.splitlines()
         (reach,) = [number for number, line in enumerate(said) if "compares on 2 of 3" in line]
@@ -115,8 +123,7 @@ def test_a_saved_server_has_a_proven_probe_for_each_repository_that_shows_one(
         assert said.index(next(it for it in said if it.startswith("saved"))) < reach
     finally:
         made.remove_images(engine)
-    (folder,) = (saved / "images/servers").iterdir()
-    spec = parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where="saved")
+    spec, _ = saved_in(saved)
     assert [canary.contains.split(":")[0] for canary in spec.canaries] == ["app.py", "ledger.py"]
     assert len({canary.repository for canary in spec.canaries}) == 2
 
@@ -145,26 +152,20 @@ def test_an_interrupted_try_is_begun_again_where_it_was(made: Checkout) -> None:
 
 
 def test_a_folder_that_it_may_write_can_be_said_beforehand(made: Checkout) -> None:
-    asked = ["try", "--scenario", "small", "--dry-run", "--private", "logs"]
-    done = made.said(*asked, *command(made, "own-node"))
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--dry-run", "--private", "logs", *command(made, "own-node"))
     assert "a write was refused" not in done.stderr
     for outside in ("/etc", "../x", "."):
-        refused = made.said("try", "--private", outside, *command(made, "good"))
-        assert refused.returncode == 1
+        refused = tried(made, "--private", outside, *command(made, "good"), code=1)
         assert "it is no folder in the repository" in refused.stderr
     # It writes a database of that name.
-    asked = ["try", "--scenario", "small", "--private", "own.db"]
-    refused = made.said(*asked, *command(made, "own-database"))
-    assert refused.returncode == 1
+    refused = tried(made, "--private", "own.db", *command(made, "own-database"), code=1)
     assert "hint: --private own.db lends it a folder, and it may want a file" in refused.stderr
 
 
 def test_a_server_that_shows_nothing_ends_it_with_what_to_say_and_can_be_asked_by_hand(
     made: Checkout,
 ) -> None:
-    done = made.said("try", "--scenario", "small", *command(made, "facade"))
-    assert done.returncode == 1
+    done = tried(made, *command(made, "facade"), code=1)
     assert "run_step" in done.stderr
     assert "--probe TOOL" in done.stderr
     listed = made.said("server", "tools", "wanting", "--scenario", "small")
@@ -190,29 +191,24 @@ def test_a_server_whose_tools_nobody_could_call_ends_it_with_what_was_learnt_and
 
 def test_a_handle_of_one_session_can_be_asked_with_by_hand(made: Checkout) -> None:
     asked = '{"name": "finish_up", "repo": "{answer.repo}"}'
-    options = ["--scenario", "small", "--dry-run", "--probe", "find_symbol", asked, "app.py:5"]
+    options = ["--dry-run", "--probe", "find_symbol", asked, "app.py:5"]
     told = ["--warm-up", "index_project", '{"path": "{workspace}"}']
-    done = made.said("try", *options, *told, *command(made, "random"))
-    assert done.returncode == 0, done.stderr
+    tried(made, *options, *told, *command(made, "random"))
     called = made.said("server", "call", "wanting", "find_symbol", asked, "--scenario", "small")
     assert "app.py:5" in called.stdout
-    refused = made.said("try", *options, *command(made, "random"))
-    assert refused.returncode == 1
+    refused = tried(made, *options, *command(made, "random"), code=1)
     assert "{answer.repo}: no warm-up call is made before it" in refused.stderr
 
 
 def test_where_a_canary_fails_in_a_fresh_cell_one_of_another_tool_is_looked_for(
     made: Checkout,
 ) -> None:
-    options = ["--scenario", "small", "--dry-run"]
-    done = made.said("try", *options, *command(made, "leans"))
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--dry-run", *command(made, "leans"))
     first, second = re.findall(r"guessed: health probe (\w+) ", done.stderr)
     assert (first, second) == ("find_symbol", "read_text")
     assert "then fails: looking for a health probe of another tool" in done.stderr
     by_hand = ["--probe", "find_symbol", '{"name": "finish_up"}', "app.py:5"]
-    kept = made.said("try", *options, *by_hand, *command(made, "leans"))
-    assert kept.returncode == 1
+    kept = tried(made, "--dry-run", *by_hand, *command(made, "leans"), code=1)
     assert "passes 1 times of 2, then fails" in kept.stderr
     assert "another tool" not in kept.stderr
 
@@ -220,21 +216,16 @@ def test_where_a_canary_fails_in_a_fresh_cell_one_of_another_tool_is_looked_for(
 def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
     made: Checkout, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "private-thing"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "shop.go").write_text(
-        "package shop\n\nfunc total_price(items []int) int {\n\tsum := 0\n"
-        "\tfor _, item := range items {\n\t\tsum += item\n\t}\n\treturn sum\n}\n"
-    )
+    total = "\tsum := 0\n\tfor _, item := range items {\n\t\tsum += item\n\t}\n\treturn sum\n"
+    files = {"shop.go": f"package shop\n\nfunc total_price(items []int) int {{\n{total}}}\n"}
     for name in ("till", "bill", "stock"):
-        (folder / f"{name}.go").write_text(
+        files[f"{name}.go"] = (
             f"package shop\n\nfunc {name}_opening(items []int) int {{\n"
             f"\treturn total_price(items) + 1\n}}\n\n"
             f"func {name}_closing(items []int) int {{\n\treturn total_price(items) - 1\n}}\n"
         )
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "begin")
+    folder = tmp_path / "private-thing"
+    commit(folder, files)
     done = made.said("try", "--repo", str(folder), *command(made, "any"))
     assert done.returncode == 0, done.stderr
     # Questions whose answer the tree proves: nobody has to review them before they are scored.
@@ -248,8 +239,7 @@ def test_a_repository_of_ones_own_in_a_language_that_ships_no_scenario(
     assert git(made.root / "upstream", "status", "--porcelain") == ""
     # A try about something else leaves its report what it needs.
     run = Path(done.stdout.split()[-1]).parent
-    other = made.said("try", "--scenario", "small", *command(made, "any"))
-    assert other.returncode == 0, other.stderr
+    tried(made, *command(made, "any"))
     again = said(["--root", str(run.parents[1]), "report", run.name])
     assert again.returncode == 0, again.stderr
 
@@ -279,15 +269,13 @@ def test_a_folder_that_asks_for_a_newer_python_is_started_by_it(
     newer = "\ntype Text = str\n"
     folder = python_folder(tmp_path / "wanting", "any", project, beginning=newer)
     saved = tmp_path / "mine"
-    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.said("try", *options, folder)
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--dry-run", "--save", str(saved), folder)
     assert "Python 3.13, as it asks for one so new" in done.stderr
-    (written,) = (saved / "images/servers").glob("*/server.yaml")
-    assert parse_yaml(written.read_text(), ServerSpec, where="saved").python == "3.13"
+    spec, written = saved_in(saved)
+    assert spec.python == "3.13"
     # Ours has a version, and no package of its name: the lock is its own all the same.
-    assert "0.3.0+local" in written.read_text()
-    assert "iniconfig==" in written.with_name("requirements.txt").read_text()
+    assert "0.3.0+local" in (written / "server.yaml").read_text()
+    assert "iniconfig==" in (written / "requirements.txt").read_text()
 
 
 def test_where_the_entry_point_that_was_chosen_is_no_server_another_is_tried(
@@ -295,14 +283,11 @@ def test_where_the_entry_point_that_was_chosen_is_no_server_another_is_tried(
 ) -> None:
     project = 'version = "0.5.0"\nscripts.wanting-server = "platform:platform"\n'
     folder = python_folder(tmp_path / "wanting", "any", project)
-    options = ["--scenario", "small", "--dry-run"]
-    done = made.said("try", *options, folder)
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--dry-run", folder)
     assert "guessed: entry point wanting-server of" in done.stderr
     assert "trying another of its programs, wanting\n" in done.stderr
     assert "guessed: entry point wanting, which starts" in done.stderr
-    by_hand = made.said("try", *options, "--entry", "wanting-server", folder)
-    assert by_hand.returncode == 1
+    by_hand = tried(made, "--dry-run", "--entry", "wanting-server", folder, code=1)
     assert "trying another" not in by_hand.stderr
 
 
@@ -312,14 +297,11 @@ def test_a_library_that_fetches_its_grammars_when_it_runs_finds_them_in_the_cell
     needs = 'dependencies = ["tree-sitter-language-pack>=1.8", "tree-sitter"]\n'
     folder = python_folder(tmp_path / "wanting", "parses", f'version = "0.4.0"\n{needs}')
     saved = tmp_path / "mine"
-    options = ["--scenario", "small", "--dry-run", "--save", str(saved)]
-    done = made.said("try", *options, folder)
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--dry-run", "--save", str(saved), folder)
     assert "npm's grammars of 24 languages" in done.stderr
-    (saved_as,) = (saved / "images/servers").iterdir()
+    spec, saved_as = saved_in(saved)
     assert '"tree-sitter-python"' in (saved_as / "package-lock.json").read_text()
-    saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
-    assert any("npm's builds" in text for text in saved_spec.substitutes)
+    assert any("npm's builds" in text for text in spec.substitutes)
     assert "tree-sitter-languages==" in (saved_as / "requirements.txt").read_text()
 
 
@@ -329,14 +311,11 @@ def test_a_library_that_fetches_an_embedding_model_gets_one_with_its_own_hubs_we
     needs = 'dependencies = ["fastembed"]\n'
     folder = python_folder(tmp_path / "wanting", "embeds", f'version = "0.6.0"\n{needs}')
     saved = tmp_path / "mine"
-    options = ["--scenario", "small", "--save", str(saved)]
-    done = made.said("try", *options, folder)
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--save", str(saved), folder)
     assert "is not as its users have it: Whatever embedding model" in done.stdout
     assert "all-MiniLM-L6-v2 of PyPI in the place of any embedding model" in done.stderr
-    (saved_as,) = (saved / "images/servers").iterdir()
-    saved_spec = parse_yaml((saved_as / "server.yaml").read_text(), ServerSpec, where="saved")
-    assert any("ranks otherwise than for its users" in text for text in saved_spec.substitutes)
+    spec, _ = saved_in(saved)
+    assert any("ranks otherwise than for its users" in text for text in spec.substitutes)
 
 
 def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
@@ -350,28 +329,28 @@ def test_a_program_that_a_server_runs_and_does_not_bring_is_installed_beside_it(
         "const {spawn} = require('child_process');\n"
         "spawn('python3', [__dirname + '/wanting.py', 'linter'], {stdio: 'inherit'});\n"
     )
-    done = made.said("try", "--scenario", "small", "--dry-run", "--save", str(saved), str(folder))
-    assert done.returncode == 0, done.stderr
+    done = tried(made, "--dry-run", "--save", str(saved), str(folder))
     assert "pycodestyle (pypi:pycodestyle), which it runs and does not bring" in done.stderr
-    (saved_as,) = (saved / "images/servers").iterdir()
+    _, saved_as = saved_in(saved)
     assert "pycodestyle==" in (saved_as / "requirements.txt").read_text()
 
 
-def test_what_cannot_be_tried_is_said_before_anything_is_installed(made: Checkout) -> None:
-    done = made.said("try", "docker:acme/server@sha256:0", "--scenario", "small")
-    assert done.returncode == 1
-    assert "that is no image's name" in done.stderr
-    scripts = made.said("try", "pypi:acme", "--scripts", "native", "--scenario", "small")
-    assert scripts.returncode == 1
-    assert "only packages of npm have install scripts" in scripts.stderr
-    brought = made.said("try", "pypi:acme", "--with", "pyright", "--scenario", "small")
-    assert brought.returncode == 1
-    assert "it is no npm:NAME or pypi:NAME" in brought.stderr
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("docker:acme/server@sha256:0",), "that is no image's name"),
+        (("pypi:acme", "--scripts", "native"), "only packages of npm have install scripts"),
+        (("pypi:acme", "--with", "pyright"), "it is no npm:NAME or pypi:NAME"),
+    ],
+)
+def test_what_cannot_be_tried_is_said_before_anything_is_installed(
+    made: Checkout, words: tuple[str, ...], says: str
+) -> None:
+    assert says in tried(made, *words, code=1).stderr
 
 
 def test_a_command_that_a_server_must_get_first_is_run_and_kept(made: Checkout) -> None:
     told = ["--warm-up", "shell", 'touch "$HOME/built"', "--dry-run"]
-    done = made.said("try", "--scenario", "small", *told, *command(made, "unstarted"))
-    assert done.returncode == 0, done.stderr
-    refused = made.said("try", "--scenario", "small", *command(made, "unstarted"))
+    tried(made, *told, *command(made, "unstarted"))
+    refused = tried(made, *command(made, "unstarted"), code=1)
     assert "it does not start: no index - run" in refused.stderr

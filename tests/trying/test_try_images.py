@@ -12,7 +12,6 @@ import pytest
 
 from runner.authoring.onboarding.published_images import DockerImage
 from runner.authoring.onboarding.server_source import read_asked, slug_of
-from runner.records import ServerSpec, parse_yaml
 from runner.sandbox.engine import image_id, remove_image
 from runner.sandbox.tree_volume import lent
 from runner.support.errors import FairtrialError
@@ -21,6 +20,7 @@ from tests.exact.test_make import MANY
 from tests.images import FOREIGN_ENTRYPOINT, LABELS, committed, foreign, foreign_root
 from tests.proposing.trees import commit
 from tests.registry import holding, served
+from tests.trying.test_try import saved_in, tried
 
 HERE = Path(__file__).parent
 HTTP_SERVER = (HERE / "http_server.py.txt").read_text(encoding="utf-8")
@@ -103,13 +103,11 @@ def test_one_command_goes_from_an_image_to_a_report_and_its_digest_is_its_lock(
     made: Checkout, engine: docker.DockerClient, image: str
 ) -> None:
     project = made.root / "mine"
-    done = made.said("try", f"docker:{NAME}", "--scenario", "small", "--save", str(project))
-    assert done.returncode == 0, done.stderr
+    done = tried(made, f"docker:{NAME}", "--save", str(project))
     assert f"guessed: the image of that name now, {NAME}@{image}" in done.stderr
     assert "2.5 (Zlib)" in done.stderr
     assert "its tools were called" in done.stdout
-    (folder,) = (project / "images/servers").iterdir()
-    spec = parse_yaml((folder / "server.yaml").read_text(), ServerSpec, where="saved")
+    spec, folder = saved_in(project)
     assert (spec.image, spec.command) == (f"{NAME}@{image}", ("{workspace}",))
     assert [path.name for path in folder.iterdir()] == ["server.yaml"]
     assert sorted(spec.canaries[0].contains.split(":")[:1]) == ["app.py"]
@@ -146,8 +144,7 @@ def test_an_image_that_waits_at_a_port_is_found_out_and_reached(
     start = 'ENTRYPOINT ["python3", "/server.py"]'
     name = f"fairtrial-test/waiting-{SESSION[:8]}"
     with committed(engine, base_image, {"server.py": HTTP_SERVER}, start, name=name):
-        done = made.said("try", f"docker:{name}", "--scenario", "small", "--dry-run")
-        assert done.returncode == 0, done.stderr
+        done = tried(made, f"docker:{name}", "--dry-run")
     assert "guessed: it waits at a port" in done.stderr
     assert "bare, over HTTP): 1 tool, and a health probe" in done.stderr
     assert "passes on" in done.stdout
@@ -160,8 +157,7 @@ def test_a_folder_that_an_image_insists_on_writing_becomes_its_own(
     start = 'ENTRYPOINT ["python3", "/server.py", "own"]'
     name = f"fairtrial-test/wanting-{SESSION[:8]}"
     with committed(engine, base_image, {"server.py": SERVER}, start, "USER 1234", name=name) as it:
-        done = made.said("try", f"docker:{name}@{it}", "--scenario", "small", "--dry-run")
-        assert done.returncode == 0, done.stderr
+        done = tried(made, f"docker:{name}@{it}", "--dry-run")
     assert ".own becomes its own folder (private)" in done.stderr
     assert "passes on" in done.stdout
     for workspace in workspaces(made):
@@ -177,13 +173,11 @@ def test_an_image_that_is_not_here_is_pulled_and_pinned_by_its_registrys_digest(
         name = f"{registry.address}/acme/pulled"
         reference = f"{name}@{registry.digest}"
         try:
-            done = made.said("try", f"docker:{name}", "--scenario", "small", "--dry-run")
-            assert done.returncode == 0, done.stderr
+            done = tried(made, f"docker:{name}", "--dry-run")
             assert f"{name} is not on the engine: pulling it" in done.stderr
             assert f"guessed: the image of that name now, {reference};" in done.stderr
             asked = len(registry.asked)
-            again = made.said("try", f"docker:{reference}", "--scenario", "small", "--dry-run")
-            assert again.returncode == 0, again.stderr
+            tried(made, f"docker:{reference}", "--dry-run")
             assert len(registry.asked) == asked, "it was pulled though it was there"
         finally:
             if (found := image_id(engine, name)) is not None:
@@ -197,8 +191,7 @@ def test_an_image_that_is_not_here_is_pulled_and_pinned_by_its_registrys_digest(
 @pytest.mark.docker
 def test_an_image_that_nobody_can_pull_ends_it_with_what_to_do(made: Checkout) -> None:
     asked = f"localhost:1/nobody/has@sha256:{'1' * 64}"
-    done = made.said("try", f"docker:{asked}", "--scenario", "small")
-    assert done.returncode == 1
+    done = tried(made, f"docker:{asked}", code=1)
     assert f"{asked} is not on the engine: pulling it" in done.stderr
     assert "it cannot be pulled" in done.stderr
     assert f"docker pull {asked}" in done.stderr

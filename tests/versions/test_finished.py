@@ -10,9 +10,7 @@ from runner.authoring.versions.finished_runs import FinishedVersion, compared_ru
 from runner.records.run_store import LoadedRun
 from runner.records.versions import CompareSettings, VersionComparison
 from runner.support.errors import FairtrialError
-from tests.report.loaded import catalog, cell, fingerprint, loaded, measured, result
-
-NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf")
+from tests.report.loaded import NAMES, catalog, cell, fingerprint, loaded, measured, result
 
 
 def of_server(*figures: float, name: str = "codegraph") -> LoadedRun:
@@ -21,10 +19,10 @@ def of_server(*figures: float, name: str = "codegraph") -> LoadedRun:
     return loaded(cells)
 
 
-def compared(base: LoadedRun, head: LoadedRun, margin: float = 0.03) -> VersionComparison:
+def compared(base: LoadedRun, head: LoadedRun) -> VersionComparison:
     scenarios = catalog(base)[0] | catalog(head)[0]
     first, second = FinishedVersion(asked="b", run=base), FinishedVersion(asked="h", run=head)
-    return compared_runs(first, second, scenarios, CompareSettings(margins={"model": margin}))
+    return compared_runs(first, second, scenarios, CompareSettings(margins={"model": 0.03}))
 
 
 def test_a_model_that_answers_worse_by_more_than_the_margin_is_a_regression() -> None:

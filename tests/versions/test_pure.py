@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,8 +156,8 @@ def test_a_description_alone_is_a_note_and_a_default_is_not() -> None:
 # --- answers ------------------------------------------------------------------------------------
 
 
-def said(text: str, *, is_error: bool = False, died: str = "") -> ReplayedAnswer:
-    return ReplayedAnswer(text=text, is_error=is_error, died=died)
+def said(text: str, *, died: str = "") -> ReplayedAnswer:
+    return ReplayedAnswer(text=text, is_error=False, died=died)
 
 
 FOUND = "a.py:3: x = 1\nb.py:17: y = x\nb.py:20: z = x"
@@ -262,6 +263,13 @@ def side(*ready: float, tokens: int = 1000, memory: float = 50.0) -> VersionSide
     )
 
 
+def with_readings(of: VersionSide, changes: Sequence[dict[str, Any]]) -> VersionSide:
+    """`changes`: of each reading."""
+    pairs = zip(of.readings, changes, strict=True)
+    readings = tuple(reading.model_copy(update=change) for reading, change in pairs)
+    return of.model_copy(update={"readings": readings})
+
+
 def changed(base: VersionSide, head: VersionSide, most: int | None = None) -> dict[str, str]:
     figures = list(figures_of(base, head, {}))
     return {it.name: it.weight for it in figure_changes(figures, most)}
@@ -302,23 +310,21 @@ def change(name: str = "tools:gone:find", weight: str = "regression") -> Version
     )
 
 
-def paired(says: str, *, language_model: bool = True) -> PairedAnswers:
+def too_few(*, language_model: bool) -> PairedAnswers:
     made = within_margin(ClusterMean(figures=(0.0,) * 3), 0.03)
-    return made.model_copy(update={"says": says, "language_model": language_model, "model": "m"})
+    return made.model_copy(update={"language_model": language_model, "model": "m"})
 
 
 def test_the_verdict_follows_from_what_stops_then_from_who_cannot_tell() -> None:
     one = side(1.0)
     assert concluded(one, one, [change()], []).verdict == "regression"
     assert concluded(one, one, [change(weight="note")], []).verdict == "no_regression"
-    few = concluded(one, one, [], [paired("too_few")])
+    few = concluded(one, one, [], [too_few(language_model=True)])
     assert few.verdict == "too_few"
     assert "about 2 more would" in few.sentence
     # What a program answers is no sample: it never leaves a gate open.
-    assert (
-        concluded(one, one, [], [paired("too_few", language_model=False)]).verdict
-        == "no_regression"
-    )
+    by_program = concluded(one, one, [], [too_few(language_model=False)])
+    assert by_program.verdict == "no_regression"
 
 
 def test_what_is_allowed_is_shown_and_stops_nothing() -> None:
@@ -466,11 +472,7 @@ def test_one_probe_of_three_that_fails_is_a_note_and_two_are_a_regression() -> N
     base = side(1.0, 1.0, 1.0)
 
     def found(*passed: bool) -> list[tuple[str, str]]:
-        readings = tuple(
-            reading.model_copy(update={"probe_passed": it})
-            for reading, it in zip(base.readings, passed, strict=True)
-        )
-        head = base.model_copy(update={"readings": readings})
+        head = with_readings(base, [{"probe_passed": it} for it in passed])
         return [(it.name, it.weight) for it in start_changes(base, head, "")]
 
     assert found(True, True, True) == []
@@ -480,12 +482,8 @@ def test_one_probe_of_three_that_fails_is_a_note_and_two_are_a_regression() -> N
 
 def test_a_first_network_attempt_or_stray_line_is_a_regression_and_one_more_is_a_note() -> None:
     def noisy(*network: int, stray: int = 0) -> VersionSide:
-        one = side(*[1.0] * len(network))
-        readings = tuple(
-            reading.model_copy(update={"network_attempts": it, "stray_lines": stray})
-            for reading, it in zip(one.readings, network, strict=True)
-        )
-        return one.model_copy(update={"readings": readings})
+        changes = [{"network_attempts": it, "stray_lines": stray} for it in network]
+        return with_readings(side(*[1.0] * len(network)), changes)
 
     def told(base: VersionSide, head: VersionSide) -> dict[str, str]:
         return {it.name: it.weight for it in noise_changes(base, head)}

@@ -23,6 +23,7 @@ from runner.cli.main import main
 from runner.support.errors import FairtrialError
 from tests.checkout import git
 from tests.models.doubles import serving
+from tests.proposing.trees import commit
 from tests.versions.test_planted import folder, without_volumes
 
 GH = """\
@@ -217,9 +218,7 @@ def _repository(top: Path) -> Path:
     (upstream / "fairtrial.yaml").write_text("compare: {only: [tools, schema]}\n")
     with pytest.raises(SystemExit):
         main(["--root", str(upstream), "lock"])
-    git(upstream, "init", "-q", "-b", "main")
-    git(upstream, "add", "-A")
-    git(upstream, "commit", "-q", "-m", "one")
+    commit(upstream, {})
     here = top / "here" / "ledger"
     here.parent.mkdir()
     git(top, "clone", "-q", str(upstream), str(here))

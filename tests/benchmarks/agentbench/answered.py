@@ -166,12 +166,12 @@ class Answered:
     why: str = ""
 
 
-def right(asked: Query, text: str, why: str = "") -> Answered:
-    return Answered(query=asked, text=text, passes=True, plain=True, why=why)
+def right(asked: Query, text: str) -> Answered:
+    return Answered(query=asked, text=text, passes=True, plain=True)
 
 
-def wrong(asked: Query, text: str, why: str = "") -> Answered:
-    return Answered(query=asked, text=text, passes=False, plain=True, why=why)
+def wrong(asked: Query, text: str) -> Answered:
+    return Answered(query=asked, text=text, passes=False, plain=True)
 
 
 def good(asked: Query, text: str, why: str) -> Answered:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,13 +21,13 @@ from runner.records import (
     StepEnd,
     TaskFingerprint,
     ToolCall,
-    ToolResult,
     Usage,
 )
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import TranscriptWriter
 from runner.runs.plan import RunSpec, load_or_create_plan, placement
 from tests.helpers import NO_TIME
+from tests.report.loaded import answered
 
 NOW = "2031-05-04T10:00:00.000000+00:00"
 INPUTS = {"harness": str(HARNESS_VERSION), "model": "a" * 64, "shown": "b" * 64}
@@ -116,17 +115,10 @@ def events_of(said: Said) -> list[Event]:
 
 
 def _called(turn: int, text: str, tokens: int, *, is_error: bool) -> list[Event]:
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return [
-        _usage(turn, tokens),
-        ToolCall(
-            step=0, turn=turn, call_id="c", origin="server", tool="lab__look", arguments={}
-        ),
-        ToolResult(
-            step=0, turn=turn, call_id="c", text=text, is_error=is_error, size_chars=len(text),
-            digest=digest, truncated=False, wall_sec=0.0,
-        ),
-    ]  # fmt: skip
+    called = ToolCall(
+        step=0, turn=turn, call_id="c", origin="server", tool="lab__look", arguments={}
+    )
+    return [_usage(turn, tokens), called, answered(called, text, is_error=is_error)]
 
 
 def _usage(turn: int, tokens: int) -> Usage:

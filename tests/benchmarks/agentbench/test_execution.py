@@ -132,7 +132,7 @@ def test_a_dead_end_is_gone_into_first_and_the_way_back_is_open() -> None:
 
 
 def test_a_trajectory_that_needs_what_comes_of_a_dead_end_is_found() -> None:
-    query = written_and_read(seen_at="seven")
+    query = written_and_read()
     write, read = query.calls
     writing = DeadEnd(server="board", tool="write", arguments=write.arguments, result="seven")
     unwritten = query.model_copy(
@@ -145,7 +145,7 @@ def test_a_trajectory_that_needs_what_comes_of_a_dead_end_is_found() -> None:
 
 def test_a_dead_end_that_sees_what_the_trajectory_writes_is_found() -> None:
     early = DeadEnd(server="board", tool="look", result="nothing")
-    query = written_and_read(seen_at="seven").model_copy(update={"dead_ends": (early,)})
+    query = written_and_read().model_copy(update={"dead_ends": (early,)})
     ((key, message),) = asyncio.run(drift(query, Board()))
     assert key == "dead_ends[0].result"
     assert "now 'seven'" in message
@@ -197,10 +197,10 @@ class Board:
         return McpResult(text=self.text, is_error=False, wall_sec=0)
 
 
-def written_and_read(*, seen_at: str) -> Query:
-    """A query that writes, and reads afterwards; `seen_at`: what the reading is recorded as."""
+def written_and_read() -> Query:
+    """A query that writes, and reads afterwards."""
     write = ReferenceCall(server="board", tool="write", arguments={"text": "seven"}, result="seven")
-    read = ReferenceCall(server="board", tool="read", after=(1,), result=seen_at)
+    read = ReferenceCall(server="board", tool="read", after=(1,), result="seven")
     return query_of(
         "single-server-sequential-call",
         calls=(write, read),
@@ -210,13 +210,13 @@ def written_and_read(*, seen_at: str) -> Query:
 
 
 def test_a_call_that_sees_what_was_written_answers_otherwise_without_it() -> None:
-    assert asyncio.run(unseen(written_and_read(seen_at="seven"), Board())) == []
+    assert asyncio.run(unseen(written_and_read(), Board())) == []
 
 
 def test_a_call_that_is_said_to_see_a_writing_and_answers_the_same_without_it_is_found() -> None:
     already = Board()
     already.text = "seven"
-    (found,) = asyncio.run(unseen(written_and_read(seen_at="seven"), already))
+    (found,) = asyncio.run(unseen(written_and_read(), already))
     assert found == ("calls[1].after", "answers the same if call 1 is left out")
 
 
@@ -226,7 +226,7 @@ def test_a_call_that_cannot_be_made_without_the_writing_needs_it() -> None:
             told = await super().call(server, tool, arguments)
             return McpResult(text=told.text, is_error=not told.text, wall_sec=0)
 
-    assert asyncio.run(unseen(written_and_read(seen_at="seven"), Locked())) == []
+    assert asyncio.run(unseen(written_and_read(), Locked())) == []
 
 
 def test_a_writing_that_only_a_later_reading_shows_is_seen_by_what_stands_between() -> None:
@@ -237,7 +237,7 @@ def test_a_writing_that_only_a_later_reading_shows_is_seen_by_what_stands_betwee
             text = "copied" if tool == "copy" else told.text
             return McpResult(text=text, is_error=False, wall_sec=0)
 
-    query = written_and_read(seen_at="seven")
+    query = written_and_read()
     copy = ReferenceCall(server="board", tool="copy", after=(1,), result="copied")
     read = query.calls[1].model_copy(update={"after": (2,)})
     copied = query.model_copy(update={"calls": (query.calls[0], copy, read)})

@@ -43,9 +43,9 @@ class Heard(Scripted):
         return await super().turn(system, conversation, tools, timeout_sec=timeout_sec)
 
 
-def made(*replies: str, category: Category = CHAIN) -> tuple[QueryDraft | DraftFailure, list[str]]:
+def made(*replies: str) -> tuple[QueryDraft | DraftFailure, list[str]]:
     model = Heard(*replies)
-    result = asyncio.run(generate(Writer(model=model), wanted(category)))
+    result = asyncio.run(generate(Writer(model=model), wanted()))
     assert model.turns == [], "a request was left unmade"
     return result, model.texts
 

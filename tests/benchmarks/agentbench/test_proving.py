@@ -21,13 +21,19 @@ NO_ENGINE = {"DOCKER_HOST": "unix:///nowhere"}
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """With one query of one server, and one over two, recorded."""
     checkout = make(tmp_path_factory.mktemp("desk"), SINGLE, CHAIN)
-    done = checkout.said("agentbench", "record", drafts(checkout))
-    assert done.returncode == 0, done.stdout + done.stderr
+    shown(checkout, "record", code=0)
     return checkout
 
 
 def drafts(checkout: Checkout) -> str:
     return str(checkout.root / "drafts.yaml")
+
+
+def shown(checkout: Checkout, verb: str, *options: str, code: int = 1, **env: str) -> str:
+    """What is printed of the drafts, and that it ends so."""
+    done = checkout.said("agentbench", verb, drafts(checkout), *options, **env)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
 
 
 def queries(checkout: Checkout) -> dict[str, Query]:
@@ -50,31 +56,22 @@ def test_a_draft_is_recorded_with_what_its_tools_answer(recorded: Checkout) -> N
 
 
 def test_recorded_queries_prove_themselves(recorded: Checkout) -> None:
-    done = recorded.said("agentbench", "check", drafts(recorded), "--json")
-    assert done.returncode == 0, done.stdout
-    assert {item["query"]: item["problems"] for item in json.loads(done.stdout)} == {
-        "seats": [],
-        "cheque": [],
-    }
-    assert all(item["executed"] for item in json.loads(done.stdout))
+    found = json.loads(shown(recorded, "check", "--json", code=0))
+    assert {item["query"]: item["problems"] for item in found} == {"seats": [], "cheque": []}
+    assert all(item["executed"] for item in found)
 
 
 def test_a_result_that_is_no_longer_so_is_found(recorded: Checkout, tmp_path: Path) -> None:
     drifted = copied(recorded, tmp_path, "result: 'product: 1961'", "result: 'product 1961'")
-    done = drifted.said("agentbench", "check", drafts(drifted), "--id", "seats")
-    assert done.returncode == 1
-    assert "FAIL seats" in done.stdout
-    assert "differs from character 7 on: recorded 'product 1961', now 'product: 1961'" in (
-        done.stdout
-    )
-    assert "0 of 1 queries prove themselves; 1 call executed" in done.stdout
+    said = shown(drifted, "check", "--id", "seats")
+    assert "FAIL seats" in said
+    assert "differs from character 7 on: recorded 'product 1961', now 'product: 1961'" in said
+    assert "0 of 1 queries prove themselves; 1 call executed" in said
 
 
 def test_a_tool_that_answers_differently_each_time_is_not_recorded(tmp_path: Path) -> None:
     checkout = make(tmp_path, CLOCK)
-    done = checkout.said("agentbench", "record", drafts(checkout))
-    assert done.returncode == 1
-    assert "tick answers differently each time" in done.stdout
+    assert "tick answers differently each time" in shown(checkout, "record")
     assert queries(checkout)["clock"].calls[0].result == ""
 
 
@@ -82,14 +79,13 @@ def test_a_call_that_fails_or_ends_its_server_is_not_recorded_and_others_are(
     tmp_path: Path,
 ) -> None:
     unknown = {**SINGLE, "calls": [{"server": "sums", "tool": "divide"}]}
-    deadly = {**SINGLE, "id": "deadly", "calls": [{"server": "sums", "tool": "multiply"}]}
+    deadly = {**SINGLE, "id": "deadly", "calls": [{"server": "sums", "tool": "fall"}]}
     checkout = make(tmp_path, unknown, deadly, {**SINGLE, "id": "other"})
-    done = checkout.said("agentbench", "record", drafts(checkout))
-    assert done.returncode == 1
-    assert "calls[0]: divide failed: sums offers no tool 'divide'" in done.stdout
-    assert "FAIL deadly" in done.stdout
-    assert "KeyError" in done.stdout
-    assert "ok   other" in done.stdout
+    said = shown(checkout, "record")
+    assert "calls[0]: divide failed: sums offers no tool 'divide'" in said
+    assert "FAIL deadly" in said
+    assert "no more of this" in said
+    assert "ok   other" in said
     assert queries(checkout)["other"].calls[0].result == "product: 1961"
 
 
@@ -98,12 +94,11 @@ def test_a_dead_end_may_be_an_error_but_not_a_tool_that_there_is_not(tmp_path: P
     astray = {**CHAIN, "dead_ends": [refusing]}
     nowhere = {**SINGLE, "dead_ends": [{"server": "sums", "tool": "seats"}]}
     checkout = make(tmp_path, astray, nowhere)
-    done = checkout.said("agentbench", "record", drafts(checkout))
-    assert "dead_ends[0]: seats failed: sums offers no tool 'seats'" in done.stdout
-    assert "ok   cheque" in done.stdout
+    said = shown(checkout, "record")
+    assert "dead_ends[0]: seats failed: sums offers no tool 'seats'" in said
+    assert "ok   cheque" in said
     assert [end.result for end in queries(checkout)["cheque"].dead_ends] == ["no digits: tickets"]
-    done = checkout.said("agentbench", "check", drafts(checkout), "--id", "cheque")
-    assert done.returncode == 0, done.stdout
+    shown(checkout, "check", "--id", "cheque", code=0)
 
 
 def test_a_sound_recording_of_a_query_that_cheats_says_so(tmp_path: Path) -> None:
@@ -113,19 +108,14 @@ def test_a_sound_recording_of_a_query_that_cheats_says_so(tmp_path: Path) -> Non
         "calls": [multiply(37, 53), multiply(2, 9)],
     }
     checkout = make(tmp_path, superfluous)
-    done = checkout.said("agentbench", "record", drafts(checkout))
-    assert done.returncode == 1
-    assert "queries[0].calls[1]: could be left out" in done.stdout
+    assert "queries[0].calls[1]: could be left out" in shown(checkout, "record")
 
 
 def test_without_an_engine_files_alone_are_checked_if_asked_for(recorded: Checkout) -> None:
-    check = ("agentbench", "check", drafts(recorded))
-    refused = recorded.said(*check, **NO_ENGINE)
+    refused = recorded.said("agentbench", "check", drafts(recorded), **NO_ENGINE)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "no Docker Engine answers" in refused.stderr
-    done = recorded.said(*check, "--static", **NO_ENGINE)
-    assert done.returncode == 0
-    assert done.stdout == (
+    assert shown(recorded, "check", "--static", code=0, **NO_ENGINE) == (
         "ok   seats\nok   cheque\n"
         "2 of 2 queries prove themselves; 2 trajectories were not executed\n"
     )

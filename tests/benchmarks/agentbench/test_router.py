@@ -77,6 +77,14 @@ async def names(router: Router) -> list[str]:
     return [tool.name for tool in router.tools]
 
 
+async def listings_of(router: Router) -> Any:
+    return router.listings
+
+
+async def say_to_good(router: Router) -> McpResult:
+    return await say(router, "good")
+
+
 # --- behind one interface -----------------------------------------------------------------------
 
 
@@ -153,7 +161,7 @@ def test_one_that_never_initialises_is_named_and_the_others_answer(
     mute = spec("mute", {"initialize": "pass"}, initialize_timeout_sec=2)
 
     async def work(router: Router) -> tuple[list[str], McpResult]:
-        return await names(router), await say(router, "good")
+        return await names(router), await say_to_good(router)
 
     offered, result = use(work, mute, spec("good"))
     assert (offered, result.text) == (["good__echo", "good__bad"], "here")
@@ -169,10 +177,7 @@ def test_one_that_floods_stdout_is_given_up_and_the_others_answer(
 ) -> None:
     flood = spec("flood", {"initialize": "while True: out('x' * 60_000)"})
 
-    async def work(router: Router) -> McpResult:
-        return await say(router, "good")
-
-    assert use(work, flood, spec("good")).text == "here"
+    assert use(say_to_good, flood, spec("good")).text == "here"
     assert notes[-1].startswith("flood is gone: the server ended before it was initialised (4,")
 
 
@@ -194,10 +199,7 @@ def test_one_that_is_late_among_others_is_tried_again(use: Use, notes: list[str]
 def test_one_whose_canary_fails_is_named(use: Use, notes: list[str]) -> None:
     blind = spec("blind", {"echo": "text('')"})
 
-    async def work(router: Router) -> list[str]:
-        return await names(router)
-
-    assert use(work, blind, spec("good")) == ["good__echo", "good__bad"]
+    assert use(names, blind, spec("good")) == ["good__echo", "good__bad"]
     why = "canary: expected 'alive' in the result, which was: (nothing)"
     assert notes == [f"blind did not start, and is tried again: {why}", f"blind is gone: {why}"]
 
@@ -258,7 +260,7 @@ def test_one_that_dies_again_is_gone_and_says_so_at_once(use: Use, notes: list[s
         tool = router.named("frail", "bad")
         dead = [await router.call(tool, {}) for _ in range(3)]
         assert set(router.gone) == {"frail"}
-        return [*dead, await say(router, "good")]
+        return [*dead, await say_to_good(router)]
 
     _, second, third, other = use(work, spec("frail", DIES), spec("good"))
     assert second.text.startswith("the server frail is gone: it ended a second time")
@@ -328,22 +330,16 @@ def test_a_server_of_300_tools_is_turned_away_and_the_others_stay(
 ) -> None:
     many = spec("many", with_tools(*(f"t{number}" for number in range(299))))
 
-    async def work(router: Router) -> list[str]:
-        return await names(router)
-
-    assert use(work, many, spec("good")) == ["good__echo", "good__bad"]
+    assert use(names, many, spec("good")) == ["good__echo", "good__bad"]
     assert notes == ["many is gone: it has 300 tools, and 128 of at most 128 are left"]
     with pytest.raises(ServerError, match="300 tools"):
-        use(work, many, required=["many"])
+        use(names, many, required=["many"])
 
 
 def test_one_that_does_not_start_is_offered_as_it_was_planned_and_answers_nothing(
     use: Use,
 ) -> None:
-    async def look(router: Router) -> Any:
-        return router.listings
-
-    listings = use(look, spec("mute"))
+    listings = use(listings_of, spec("mute"))
     mute = spec("mute", {"initialize": "pass"}, initialize_timeout_sec=2)
 
     async def work(router: Router) -> tuple[list[str], McpResult]:
@@ -357,21 +353,15 @@ def test_one_that_does_not_start_is_offered_as_it_was_planned_and_answers_nothin
 def test_one_that_lists_other_tools_than_were_planned_is_not_believed(
     use: Use, notes: list[str]
 ) -> None:
-    async def look(router: Router) -> Any:
-        return router.listings
-
-    listings = use(look, spec("turns"))
-    use(look, spec("turns", with_tools("new")), listings=listings)
+    listings = use(listings_of, spec("turns"))
+    use(listings_of, spec("turns", with_tools("new")), listings=listings)
     assert notes[-1] == "turns is gone: it lists other tools than before"
 
 
 def test_one_that_sleeps_is_offered_and_starts_when_it_is_called(
     use: Use, notes: list[str]
 ) -> None:
-    async def look(router: Router) -> Any:
-        return router.listings
-
-    listings = use(look, spec("late"), spec("never"))
+    listings = use(listings_of, spec("late"), spec("never"))
     mute = spec("never", {"initialize": "pass"}, initialize_timeout_sec=2)
 
     async def work(router: Router) -> list[McpResult]:

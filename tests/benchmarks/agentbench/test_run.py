@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import docker
 import pytest
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Reply, ToolCall
 
-from runner.benchmarks import BENCHMARKS
 from runner.benchmarks.agentbench import query_run
-from runner.benchmarks.agentbench.query_benchmark import BENCHMARK, SERVERS, ServersOfCell
+from runner.benchmarks.agentbench.query_benchmark import SERVERS, ServersOfCell
 from runner.benchmarks.agentbench.query_run import QueryRunSetup, read_setup
 from runner.benchmarks.estimate import Estimate
-from runner.catalog.catalog import load_catalog
-from runner.catalog.checkout import Checkout as Opened
 from runner.cli.main import main
-from runner.records import Event, Note, Prose, ToolResult, parse_json
-from runner.records import ToolCall as CallEvent
+from runner.records import Event, Note, Prose, ToolCall, ToolResult, parse_json
 from runner.records.run_store import LoadedCell, RunStore
 from runner.records.transcript_files import read_transcript
-from runner.runs.audit import Audit
-from runner.sandbox.base_image import read_pins
-from runner.servers.definition_rules import places_among
-from runner.servers.volume import volume_name
+from tests.benchmarks.agentbench.desk import make_with, remove_volumes
 from tests.benchmarks.agentbench.servers import spec, with_tools
-from tests.checkout import BASE_FILES, ROOT, Checkout, copy, ended
+from tests.benchmarks.conversations import asks, claude, no_keys, of
+from tests.checkout import Checkout, ended
 
-pytestmark = pytest.mark.docker
+__all__ = ["claude", "no_keys"]
+pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("no_keys")]
 ADD = "given = asked['params']['arguments']; text('the sum is %g' % (given['a'] + given['b']))"
 NUMBERS = "tool('add_numbers', properties={'a': NUMBER, 'b': NUMBER}, required=['a', 'b'])"
 LIST = f"NUMBER = dict(type='number'); result({{'tools': [tool('echo'), {NUMBERS}]}})"
@@ -75,26 +68,10 @@ QUERIES = [
 def checkout(
     tmp_path_factory: pytest.TempPathFactory, engine: docker.DockerClient, base_image: str
 ) -> Iterator[Checkout]:
-    made = Checkout(tmp_path_factory.mktemp("agentbench"), "")
-    for name in BASE_FILES:
-        copy(ROOT / name, made.root / name)
-    (made.root / "scenarios").mkdir()
-    for name, server in TESTBED.items():
-        path = f"images/servers/testbed/{name}/server.yaml"
-        made.write(path, server.model_dump(mode="json", exclude_none=True))
+    made = make_with(TESTBED, tmp_path_factory.mktemp("agentbench"))
     made.write("queries.yaml", {"queries": QUERIES})
     yield made
-    recipe = read_pins(made.root).recipe
-    for name, loaded in load_catalog(made.root).testbed.items():
-        with suppress(docker.errors.NotFound):
-            volume = volume_name(loaded, recipe, places_among(name))
-            engine.api.remove_volume(volume, force=True)
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
+    remove_volumes(engine, TESTBED)
 
 
 def run(checkout: Checkout, *arguments: object) -> int:
@@ -122,10 +99,6 @@ def events_of(checkout: Checkout, name: str, asked: str) -> list[Event]:
     return list(read_transcript(attempt_of(checkout, name, asked) / "transcript.jsonl"))
 
 
-def of(kind: type[Any], found: list[Event]) -> list[Any]:
-    return [event for event in found if isinstance(event, kind)]
-
-
 def setup_of(checkout: Checkout, name: str) -> QueryRunSetup:
     return read_setup(store_of(checkout, name))
 
@@ -136,22 +109,22 @@ ASKED = ("--id", "sum", "--id", "sum-among")
 # --- offline ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["tc", "react"])
-def test_the_offline_model_asks_real_servers_and_answers(mode: str, checkout: Checkout) -> None:
-    assert run(checkout, *ASKED, "--mode", mode, "--run", f"seen-{mode}") == 0
-
-    for asked in ("sum", "sum-among"):
-        events = events_of(checkout, f"seen-{mode}", asked)
-        (call,) = of(CallEvent, events)
-        assert (call.tool, call.origin) == ("till__add_numbers", "server")
-        assert of(Prose, events)[-1].text == "the sum is 4"
-
-
 @pytest.fixture(scope="module")
 def drawn(checkout: Checkout) -> str:
     """A finished run of two queries, that several tests look at."""
     assert run(checkout, *ASKED, "--run", "drawn", "--seed", 5) == 0
     return "drawn"
+
+
+def test_the_offline_model_asks_real_servers_and_answers(drawn: str, checkout: Checkout) -> None:
+    assert run(checkout, *ASKED, "--mode", "react", "--run", "reacts-offline") == 0
+
+    for name in (drawn, "reacts-offline"):
+        for asked in ("sum", "sum-among"):
+            events = events_of(checkout, name, asked)
+            (call,) = of(ToolCall, events)
+            assert (call.tool, call.origin) == ("till__add_numbers", "server")
+            assert of(Prose, events)[-1].text == "the sum is 4"
 
 
 @pytest.mark.usefixtures("drawn")
@@ -257,19 +230,6 @@ def test_what_means_nothing_for_queries_is_refused_and_not_ignored(
     assert "--mode" in capsys.readouterr().err
 
 
-def test_an_edited_transcript_is_not_believed(checkout: Checkout) -> None:
-    assert run(checkout, "--id", "sum", "--run", "edited") == 0
-    path = attempt_of(checkout, "edited", "sum") / "transcript.jsonl"
-    path.write_text(path.read_text().replace("the sum is 4", "the sum is 5"))
-
-    here = Opened(root=checkout.root, state=checkout.root / ".fairtrial", environ={}, log=print)
-    audit = Audit(
-        store=store_of(checkout, "edited"), checkout=here, benchmark=BENCHMARKS[BENCHMARK]
-    )
-    (found,) = audit.evidence().cells
-    assert not found.believed
-
-
 def test_other_verbs_send_the_user_to_this_one(
     checkout: Checkout, drawn: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -280,17 +240,6 @@ def test_other_verbs_send_the_user_to_this_one(
 
 
 # --- a provider ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def claude(llmock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-0123456789")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.base_url("anthropic"))
-    return llmock
-
-
-def asks(double: LLMock, *calls: tuple[str, dict[str, Any]]) -> None:
-    double.add(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in calls)))
 
 
 CLAUDE = ("--model", "claude-test")

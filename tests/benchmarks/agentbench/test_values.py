@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import pytest
 import yaml
@@ -74,6 +75,8 @@ def standings(
 
 
 def test_of_answers_judged_by_hand_it_misses_two_that_are_known() -> None:
+    cheats = [one for one in EVERY if not one.plain and not one.passes]
+    assert len(cheats) > 30
     missed = {one.text for one in EVERY if passes(one) != one.passes}
     assert missed == MISSED.keys()
 
@@ -87,12 +90,6 @@ def test_it_agrees_with_the_hand_on_plain_answers_and_beyond_chance_on_all() -> 
     assert found["all"].share >= 0.95 and (found["all"].kappa or 0) > 0.9
     # Whoever lets everything pass, or nothing, is far off.
     assert found["all"].constant_share < 0.6 and found["all"].beats_constant
-
-
-def test_no_cheat_but_the_known_one_passes() -> None:
-    cheats = [one for one in EVERY if not one.plain and not one.passes]
-    assert len(cheats) > 30
-    assert {one.text for one in cheats if passes(one)} <= MISSED.keys()
 
 
 @pytest.mark.parametrize(
@@ -254,6 +251,7 @@ def test_a_figure_of_a_date_or_a_time_is_no_figure(answer: str) -> None:
 OWN = (MASS, HEAT, DAY, CALL, SIZES, CODE, DRUG, STOCK, PRICE, RIDE, PEAK, PLACE, SPAN)
 
 
+@cache
 def shipped() -> tuple[Query, ...]:
     """What the suite holds, beside the queries of these tests."""
     if not any((ROOT / FOLDER).glob("*.yaml")):
@@ -649,7 +647,7 @@ def _other(text: str) -> str:
 @pytest.mark.parametrize(
     "answer",
     [
-        "12.34 kg, " * 3000,
+        "12.34 kg, " * 1000,
         "1" * 50_000,
         "not " * 10_000 + "12.34 kg",
         "1e999 3×10^999 12.34 kg",

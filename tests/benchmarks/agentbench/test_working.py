@@ -23,6 +23,7 @@ from runner.protocols import Call, Model, ToolSpec, Turn, UserMessage
 from runner.records import Event, Note, Outcome, Prose, ToolResult
 from runner.sandbox.session import McpResult
 from tests.benchmarks.agentbench.material import query_of
+from tests.benchmarks.conversations import of
 from tests.helpers import Scripted, says
 
 QUERY = query_of("single-server-single-call")
@@ -68,10 +69,6 @@ def work(
         system=SYSTEMS[mode],
     )
     return asyncio.run(conversation.run()), events
-
-
-def of(kind: type[Any], events: list[Event]) -> list[Any]:
-    return [event for event in events if isinstance(event, kind)]
 
 
 def tagged(calls: str, answer: str = "") -> Turn:

@@ -151,6 +151,7 @@ def test_arguments_without_names_are_left_out_and_remarked() -> None:
         '{"name": "Ada", "age": 36}, she said',
         "git diff --git a/x b/x\n+[]\n",
         "[1, 2, 3] and {1}",
+        'There is {"name": "search", "description": "x", "inputSchema": {}}.',
     ],
 )
 def test_prose_and_code_are_no_calls(text: str) -> None:
@@ -186,12 +187,6 @@ def test_prose_and_code_are_no_calls(text: str) -> None:
 def test_json_that_calls_nothing_is_recorded_as_nothing(answer: Any) -> None:
     assert found(json.dumps(answer)) == ("none", [])
     assert found(answer) == ("none", [])
-
-
-def test_a_definition_quoted_in_prose_is_no_call() -> None:
-    definition = json.dumps({"name": "search", "description": "x", "inputSchema": {}})
-
-    assert found(f"There is {definition}.") == ("none", [])
 
 
 # --- what is odd --------------------------------------------------------------------------------

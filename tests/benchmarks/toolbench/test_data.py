@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runner.benchmarks.toolbench.defects import unresolved_gold
-from runner.benchmarks.toolbench.task_files import choose_tasks, counted, load
+from runner.benchmarks.toolbench.task_files import choose_tasks, load
 from runner.benchmarks.toolbench.tasks import Task
 from runner.support.errors import FairtrialError
 from tests.benchmarks.toolbench.records import call, record, task
@@ -211,28 +211,3 @@ def test_categories_are_chosen_whatever_their_case_and_several_at_once(tasks: li
 
 def test_the_first_n_are_taken_after_the_filters(tasks: list[Task]) -> None:
     assert [one.id for one in choose_tasks(tasks, categories=["finance"], limit=1)] == ["f1"]
-
-
-def test_an_unknown_difficulty_is_an_error_that_lists_the_known(tasks: list[Task]) -> None:
-    with pytest.raises(FairtrialError, match="no difficulty 'tough'") as error:
-        choose_tasks(tasks, difficulties=["tough"])
-
-    assert error.value.hint == "one of easy, single, hard, multi, medium"
-
-
-def test_an_unknown_category_is_an_error_that_lists_the_known(tasks: list[Task]) -> None:
-    with pytest.raises(FairtrialError, match="no category 'weather'") as error:
-        choose_tasks(tasks, categories=["weather"])
-
-    assert error.value.hint == "the data has Browser, finance"
-
-
-def test_filters_that_leave_nothing_are_an_error_and_no_empty_run(tasks: list[Task]) -> None:
-    with pytest.raises(FairtrialError, match="no task is left") as error:
-        choose_tasks(tasks, difficulties=["hard"], categories=["browser"])
-
-    assert "Browser, easy: 2" in error.value.hint
-
-
-def test_tasks_are_counted_by_category_and_difficulty(tasks: list[Task]) -> None:
-    assert counted(tasks) == ["Browser, easy: 2", "finance, easy: 1", "finance, hard: 1"]

@@ -14,15 +14,15 @@ from typing import Any
 import jsonschema
 import pytest
 from llmock.pytest_plugin import LLMock
-from llmock.scenarios import Delay, Reply, ToolCall
+from llmock.scenarios import Delay
 
 from runner.benchmarks.toolbench.task_benchmark import cell_name
 from runner.benchmarks.toolbench.task_results import RunOfTasks
-from runner.records import Note, Plan, Prompt, Prose, ToolResult, Usage
-from runner.records import ToolCall as CallEvent
+from runner.records import Note, Plan, Prompt, Prose, ToolCall, ToolResult, Usage
 from runner.records.run_store import RunStore
 from runner.records.transcript_files import read_transcript
 from runner.support.errors import FairtrialError
+from tests.benchmarks.conversations import asks, claude, no_keys, of
 from tests.benchmarks.toolbench.records import LIST, NEWS, PRICE, RATE, call, record
 from tests.checkout import ended
 from tests.helpers import PATIENCE_SEC, wait_until
@@ -52,17 +52,16 @@ RECORDS = [
         query="Get the news about Apple, then list the markets",
     ),
 ]
+__all__ = ["claude", "no_keys"]
 SEEN = ("--run", "seen")
 OUTPUT = '{"result":{"content":"ok"},"status_code":200}'
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, no_keys: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with the data in it: no checkout, no key, and no engine is needed."""
     (tmp_path / "data.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     return tmp_path
 
@@ -72,6 +71,12 @@ NAMES = ("whole", "parts")
 
 def run(*arguments: object) -> int:
     return ended("toolbench", "run", "data.json", *arguments)
+
+
+def rewrite(**changes: Any) -> None:
+    """The data has another first record from now on."""
+    records = [{**RECORDS[0], **changes}, *RECORDS[1:]]
+    Path("data.json").write_text(json.dumps(records), encoding="utf-8")
 
 
 def report(name: str = "seen") -> dict[str, Any]:
@@ -85,10 +90,6 @@ def events(task: str, name: str = "seen", arm: str = "published") -> list[Any]:
     attempt = store.counted_attempt(cell.id)
     assert attempt is not None
     return list(read_transcript(attempt.transcript))
-
-
-def of(kind: type[Any], found: list[Any]) -> list[Any]:
-    return [event for event in found if isinstance(event, kind)]
 
 
 # --- offline ------------------------------------------------------------------------------------
@@ -140,9 +141,8 @@ def test_the_report_is_written_as_json_markdown_and_html(
     assert '<th scope="row" class="text">browser</th>' in page
 
 
-def test_what_the_data_says_is_no_markup_in_a_report(here: Path) -> None:
-    loud = {**RECORDS[0], "category": "<script>alert(1)</script>|[red]"}
-    (here / "data.json").write_text(json.dumps([loud]), encoding="utf-8")
+def test_what_the_data_says_is_no_markup_in_a_report() -> None:
+    rewrite(category="<script>alert(1)</script>|[red]")
 
     assert run(*SEEN) == 0
     assert "<script>alert" not in Path("runs/seen/report.html").read_text("utf-8")
@@ -154,7 +154,7 @@ def test_a_task_of_several_calls_is_given_what_its_label_recorded() -> None:
 
     found = events("both")
 
-    assert [event.tool for event in of(CallEvent, found)] == ["get_news", "list_markets"]
+    assert [event.tool for event in of(ToolCall, found)] == ["get_news", "list_markets"]
     assert of(ToolResult, found)[0].text == '{"headlines":["up"]}'
 
 
@@ -188,14 +188,14 @@ def test_another_prompt_is_used_and_one_without_a_place_is_refused(
     assert "{problem_statement}" in capsys.readouterr().err
 
 
-def test_a_query_that_quotes_a_prompt_s_place_is_asked_as_it_stands(here: Path) -> None:
-    odd = {**RECORDS[0], "query": "What do {query} and {problem_statement} mean?"}
-    (here / "data.json").write_text(json.dumps([odd]), encoding="utf-8")
+def test_a_query_that_quotes_a_prompt_s_place_is_asked_as_it_stands() -> None:
+    odd = "What do {query} and {problem_statement} mean?"
+    rewrite(query=odd)
 
     assert run(*SEEN) == 0
-    assert of(Prompt, events("price"))[0].text == odd["query"]
+    assert of(Prompt, events("price"))[0].text == odd
     assert run("--mode", "json", "--run", "json") == 0
-    assert of(Prompt, events("price", "json"))[0].text.count(odd["query"]) == 1
+    assert of(Prompt, events("price", "json"))[0].text.count(odd) == 1
 
 
 def test_the_plan_is_read_and_digested_as_often_for_many_cells_as_for_one(
@@ -321,10 +321,9 @@ def test_an_edited_transcript_is_in_no_figure_and_ends_in_1(
     assert (report()["arms"][0]["measured"], report()["arms"][0]["planned"]) == (2, 3)
 
 
-def test_answers_to_a_task_that_has_changed_since_are_in_no_figure(here: Path) -> None:
+def test_answers_to_a_task_that_has_changed_since_are_in_no_figure() -> None:
     assert run(*SEEN) == 0
-    changed = [{**RECORDS[0], "query": "What is the price of MSFT?"}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(changed), encoding="utf-8")
+    rewrite(query="What is the price of MSFT?")
 
     assert ended("toolbench", "report", "seen") == 0
     assert report()["arms"][0]["measured"] == 2
@@ -340,12 +339,11 @@ def test_answers_to_a_task_that_has_changed_since_are_in_no_figure(here: Path) -
     ],
 )
 def test_a_label_that_was_edited_since_is_told_and_the_others_are_not(
-    here: Path, edited: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    edited: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--trials", 2, *SEEN) == 0
     assert not report()["problems"]
-    relabelled = [{**RECORDS[0], "function_call_label": [edited]}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(relabelled), encoding="utf-8")
+    rewrite(function_call_label=[edited])
 
     assert ended("toolbench", "report", "seen") == 0
 
@@ -356,23 +354,20 @@ def test_a_label_that_was_edited_since_is_told_and_the_others_are_not(
     assert "label was edited" in capsys.readouterr().err
 
 
-def test_resuming_a_run_does_not_forget_that_a_label_was_edited(here: Path) -> None:
+def test_resuming_a_run_does_not_forget_that_a_label_was_edited() -> None:
     assert run("-n", 1, *SEEN) == 0
-    edited = call("get_stock_price", {"symbol": "MSFT"})
-    relabelled = [{**RECORDS[0], "function_call_label": [edited]}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(relabelled), encoding="utf-8")
+    rewrite(function_call_label=[call("get_stock_price", {"symbol": "MSFT"})])
 
     assert run("-n", 1, *SEEN) == 0
 
     assert "its label was edited" in report()["problems"][0]
 
 
-def test_a_label_that_is_only_written_otherwise_is_the_same_label(here: Path) -> None:
+def test_a_label_that_is_only_written_otherwise_is_the_same_label() -> None:
     assert run("-n", 1, *SEEN) == 0
     label = dict(RECORDS[0]["function_call_label"][0])
     label["arguments"] = json.dumps(label.pop("input"))
-    rewritten = [{**RECORDS[0], "function_call_label": json.dumps([label])}, *RECORDS[1:]]
-    (here / "data.json").write_text(json.dumps(rewritten), encoding="utf-8")
+    rewrite(function_call_label=json.dumps([label]))
 
     assert ended("toolbench", "report", "seen") == 0
     assert not report()["problems"]
@@ -389,17 +384,6 @@ def test_other_verbs_send_the_user_to_this_one(capsys: pytest.CaptureFixture[str
 
 
 # --- a provider ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def claude(llmock: LLMock, monkeypatch: pytest.MonkeyPatch) -> LLMock:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-0123456789")
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", llmock.base_url("anthropic"))
-    return llmock
-
-
-def asks(double: LLMock, *calls: tuple[str, dict[str, Any]]) -> None:
-    double.add(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in calls)))
 
 
 def test_other_providers_are_asked_the_same_way(
@@ -421,11 +405,11 @@ ONE = ("-n", "1", *CLAUDE)
 
 
 def test_claude_is_offered_the_tools_natively_and_its_calls_are_scored(claude: LLMock) -> None:
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
     claude.reply("Done.")
     asks(claude, ("get_news", {"company": "Pear"}))
     claude.reply("Done.")
-    asks(claude, ("get_news", {"company": "Apple"}))
+    asks(claude, HEADLINES)
     asks(claude, ("list_markets", {}))
     claude.reply("Both are done.")
 
@@ -503,7 +487,7 @@ def script_a_run(double: LLMock) -> None:
     for each in (PRICED, HEADLINES):
         asks(double, each)
         double.reply("Done.")
-    asks(double, ("get_news", {"company": "Apple"}))
+    asks(double, HEADLINES)
     asks(double, ("list_markets", {}))
     double.reply("Both are done.")
 
@@ -570,7 +554,7 @@ def test_a_cell_that_the_provider_failed_is_asked_again_and_its_first_attempt_is
     claude.rate_limit(times=4, retry_after=0.01)
     assert run(*ONE) == 1
     first = files_of("price")
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
 
     assert run(*ONE) == 0
 
@@ -584,7 +568,7 @@ def test_a_cell_that_the_provider_failed_is_asked_again_and_its_first_attempt_is
 
 def test_an_answer_that_the_provider_throttled_is_asked_for_again_at_once(claude: LLMock) -> None:
     claude.rate_limit(times=2, retry_after=0.01)
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
 
     assert run(*ONE) == 0
     assert len(list(Path("runs/seen/cells").glob("*/attempt-*"))) == 1
@@ -653,7 +637,7 @@ def test_a_cap_ends_the_run_where_it_is_and_the_rest_can_be_measured_later(
     prices += "    {input: 1000, output: 1000, cache_read: 0, cache_write: 0}\n"
     (here / "prices.yaml").write_text(prices, encoding="utf-8")
     for _ in range(3):
-        asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+        asks(claude, PRICED)
 
     assert run(*CLAUDE, "--prices", "prices.yaml", "--max-dollars", "0.01") == 1
     assert "$" in capsys.readouterr().err
@@ -662,7 +646,7 @@ def test_a_cap_ends_the_run_where_it_is_and_the_rest_can_be_measured_later(
 
 
 def test_no_key_stands_in_what_a_run_leaves_behind(claude: LLMock) -> None:
-    asks(claude, ("get_stock_price", {"symbol": "AAPL"}))
+    asks(claude, PRICED)
 
     assert run(*ONE) == 0
     for path in Path("runs").rglob("*"):
