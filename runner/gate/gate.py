@@ -31,6 +31,7 @@ from runner.gate.changes import (
 )
 from runner.gate.examination import MIN_TRANSCRIPTS, Examined, examine, silent
 from runner.gate.frozen import ANCHORS
+from runner.gate.qualifying import how_to_examine
 from runner.gate.requirements import ExaminationMode, requirement_text
 from runner.gate.scenario_checks import REFERENCE_FLOOR
 from runner.protocols import ByKey, Judge, Log, OpenLineSource
@@ -104,10 +105,7 @@ def verify(  # noqa: PLR0913 - how a judge is verified, each by its name
         known = ", ".join(sorted(lock.judges))
         raise NoVerdict(
             f"no generation holds a verdict of the judge {judge.name}; there are: {known}",
-            hint=(
-                f"`fairtrial anchors qualify --judge {judge.name} --reason …` examines it; "
-                "--dry-run says for how much"
-            ),
+            hint=how_to_examine(judge),
         )
     catalog = catalog or load_catalog(root)
     examined = examine(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from runner.catalog.catalog import load_catalog
 from runner.gate import chain, qualities, requirements
@@ -137,11 +137,25 @@ def qualification(
     return Qualification(judge=judge, paper=paper, log=log)
 
 
+def how_to_examine(judge: Judge) -> str:
+    """The hint that names the command."""
+    name = judge.name
+    if _costs(judge):
+        words = f"`fairtrial anchors qualify --judge {name} --reason …` examines it; "
+        return words + "--dry-run says for how much"
+    words = f"`fairtrial anchors propose --judge {name}` examines it at no cost; "
+    return words + f"`accept --judge {name} --reason …` takes it, if it ranks the anchors"
+
+
 def _costing(judge: Judge) -> Qualifying:
-    if isinstance(judge, ByKey) or not isinstance(judge, Qualifying):
-        hint = "`fairtrial anchors accept --judge …` examines it at no cost"
-        raise FairtrialError(f"{judge.name} is no single model behind an API", hint=hint)
+    if not _costs(judge):
+        what = f"{judge.name} is no single model behind an API"
+        raise FairtrialError(what, hint=how_to_examine(judge))
     return judge
+
+
+def _costs(judge: Judge) -> TypeGuard[Qualifying]:
+    return isinstance(judge, Qualifying) and not isinstance(judge, ByKey)
 
 
 def _in_order(paper: Paper) -> Iterator[StepQuestion]:

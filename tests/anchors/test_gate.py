@@ -196,8 +196,14 @@ def test_a_missing_verdict_of_a_judge_out_of_reach_is_named(judged_far_away: Tre
 
 
 def test_a_judge_that_no_generation_holds_has_no_verdict(tree: Tree) -> None:
-    with pytest.raises(NoVerdict, match="no generation holds a verdict of the judge far-away"):
+    with pytest.raises(
+        NoVerdict, match="no generation holds a verdict of the judge far-away"
+    ) as caught:
         gate.verify(tree.root, FarAway(reachable=True))
+    assert caught.value.hint == (
+        "`fairtrial anchors propose --judge far-away` examines it at no cost; "
+        "`accept --judge far-away --reason …` takes it, if it ranks the anchors"
+    )
 
 
 def test_a_judge_whose_sums_do_not_hold_is_not_believed(tree: Tree) -> None:

@@ -170,7 +170,7 @@ def test_a_reason_is_asked_for_before_anything_is_paid(
 
 def test_a_judge_that_costs_nothing_has_no_need_of_it(fairtrial: Fairtrial) -> None:
     code, _, err = fairtrial("anchors", "qualify", "--judge", "checklist", "--reason", "so")
-    assert code == 1 and "anchors accept" in err
+    assert code == 1 and "anchors propose --judge checklist` examines it at no cost" in err
 
 
 # --- a strong reader ----------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
+
 import pytest
 
 from runner.agents.models import (
@@ -12,8 +15,11 @@ from runner.agents.models import (
     kind_name,
     kind_of,
     open_model,
+    spellings,
 )
 from runner.agents.models.model_settings import LocalSettings, ModelSettings
+from runner.cli.options import MODEL_NAMES, JudgeChoice
+from runner.scoring.judges import JUDGES
 from runner.support.errors import FairtrialError
 from tests.helpers import Scripted
 
@@ -22,10 +28,22 @@ from tests.helpers import Scripted
 def test_a_name_that_is_no_model_is_answered_with_those_there_are(name: str) -> None:
     with pytest.raises(FairtrialError, match="there is no model") as error:
         open_model(name)
-    assert error.value.hint == (
-        "this version has `offline`, `replay:<transcript.jsonl>`, `anthropic:<id>`, "
-        "`openai:<id>` and `local:<path.gguf>`"
-    )
+    *others, last = spellings()
+    assert error.value.hint == f"this version has {', '.join(others)} and {last}"
+    assert "`replay:<transcript.jsonl>`" in others
+
+
+def test_help_names_every_kind_of_model_and_of_judge() -> None:
+    # It imports neither door, so that it answers at once: a name that is missing is not found.
+    [judges] = [item for item in fields(JudgeChoice) if item.name == "judges"]
+    for name, model in MODELS.items():
+        assert in_help(name, model.argument).search(MODEL_NAMES), name
+    for name, judge in JUDGES.items():
+        assert in_help(name, judge.argument).search(judges.metadata["how"]["help"]), name
+
+
+def in_help(name: str, argument: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{name}:[A-Z]" if argument else rf"\b{name}\b")
 
 
 def test_only_a_program_is_no_language_model() -> None:
