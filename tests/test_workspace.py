@@ -22,10 +22,10 @@ from runner.repositories import repository
 from runner.repositories.repository import Repository, fetch_source, open_repository
 from runner.repositories.worktree import write_worktree
 from runner.sandbox import workspace
-from runner.sandbox.builder import BuilderSpec, open_builder
+from runner.sandbox.builder import Builder, BuilderSpec, open_builder
 from runner.sandbox.image_names import RECIPE_LABEL, read_images
 from runner.sandbox.workspace import ensure_workspace
-from runner.support.errors import FairtrialError, LockError, SourceError
+from runner.support.errors import FairtrialError, LockError, SandboxError, SourceError
 from tests.models.doubles import serving
 from tests.test_archives import own_index, special, tar
 
@@ -523,6 +523,24 @@ def test_another_checkout_uses_the_image_and_keeps_its_own_when_the_first_forget
         found = ensure_workspace(engine, image[1], base_image, state_dir=state, log=said.append)
         assert found.id == image[0]
     assert said == []
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("drops", [2, 3])
+def test_an_engine_that_drops_what_the_check_prints_is_asked_again_and_costs_no_sound_image(
+    engine: docker.DockerClient,
+    image: tuple[str, Repository, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    drops: int,
+) -> None:
+    whole, left = Builder.output, ["commit=1\n"] * drops
+    monkeypatch.setattr(Builder, "output", lambda it: left.pop() if left else whole(it))
+    if drops < 3:
+        workspace._check_contents(engine, image[0], image[1])
+    else:
+        with pytest.raises(SandboxError, match="cut the check of a workspace image short"):
+            workspace._check_contents(engine, image[0], image[1])
+    assert (left, engine.images.get(image[0]).id) == ([], image[0])
 
 
 def recipe_of(engine: docker.DockerClient, image_id: str) -> dict[str, str]:
