@@ -144,7 +144,7 @@ def how_to_examine(judge: Judge) -> str:
         words = f"`fairtrial anchors qualify --judge {name} --reason …` examines it; "
         return words + "--dry-run says for how much"
     words = f"`fairtrial anchors propose --judge {name}` examines it at no cost; "
-    return words + f"`accept --judge {name} --reason …` takes it, if it ranks the anchors"
+    return words + f"`accept --judge {name} --reason …` takes it where it may be taken"
 
 
 def _costing(judge: Judge) -> Qualifying:

@@ -18,7 +18,7 @@ from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AGAIN_SEC = 0.05
-"""After a finalizer has swallowed it. GitPython's wait for a git process to end."""
+"""Until a swallowed signal is sent again: GitPython's finalizer waits for git to end meanwhile."""
 
 
 class _State:
@@ -51,12 +51,12 @@ def heeded() -> Iterator[None]:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, _take)
-    told = sys.unraisablehook
-    sys.unraisablehook = _not_in_a_finalizer(told)
+    before_ours = sys.unraisablehook
+    sys.unraisablehook = _sending_again(before_ours)
     try:
         yield
     finally:
-        sys.unraisablehook = told
+        sys.unraisablehook = before_ours
         if _STATE.again is not None:
             _STATE.again.cancel()
         if _STATE.stopping:
@@ -74,12 +74,14 @@ def _ignore(numbers: tuple[signal.Signals, ...]) -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _not_in_a_finalizer(
-    told: Callable[[sys.UnraisableHookArgs], None],
+def _sending_again(
+    before_ours: Callable[[sys.UnraisableHookArgs], None],
 ) -> Callable[[sys.UnraisableHookArgs], None]:
+    """The hook for what a finalizer swallowed: a signal of ours is sent again, the rest is told."""
+
     def hook(swallowed: sys.UnraisableHookArgs) -> None:
         if not (_STATE.raised and isinstance(swallowed.exc_value, KeyboardInterrupt)):
-            told(swallowed)
+            before_ours(swallowed)
             return
         # Without this the verb would go on to its end, and no Ctrl-C would stop it any more.
         _STATE.stopping = _STATE.raised = False

@@ -202,7 +202,7 @@ def test_a_judge_that_no_generation_holds_has_no_verdict(tree: Tree) -> None:
         gate.verify(tree.root, FarAway(reachable=True))
     assert caught.value.hint == (
         "`fairtrial anchors propose --judge far-away` examines it at no cost; "
-        "`accept --judge far-away --reason …` takes it, if it ranks the anchors"
+        "`accept --judge far-away --reason …` takes it where it may be taken"
     )
 
 

@@ -99,8 +99,8 @@ class Stand:
 
 def stand(checkout: Checkout, name: str, scenario: str) -> Stand:
     """A server that ships, is the project's, or was tried last. Raises FairtrialError."""
-    tried = last_try(checkout.state / "tries" / name)
-    if name not in {*checkout.catalog.servers, *checkout.catalog.testbed} and tried:
+    ships = name in {*checkout.catalog.servers, *checkout.catalog.testbed}
+    if not ships and (tried := last_try(checkout.state / "tries" / name)):
         checkout = checkout.over(tried)
     server = checkout.server(name)
     loaded = checkout.scenario(scenario or _scenario_of(checkout, server))
